@@ -53,10 +53,10 @@ std::string remarks_text(const Remarks& remarks) {
   return text;
 }
 
-std::string names_text(const NameTimes& names, const std::string& title) {
+std::string names_text(const Communication& names, NameKind kind, const std::string& title) {
   constexpr std::size_t kShownNames = 8, kLongestName = 100;
   std::string text;
-  for (const auto& [name, seconds] : names.longest(kShownNames))
+  for (const auto& [name, seconds] : names.longest(kind, kShownNames))
     text += fmt::format("  {:.6g} s  {}\n", seconds, printable_line(shortened(name, kLongestName)));
   return text.empty() ? "" : title + "\n" + text;
 }
@@ -105,8 +105,8 @@ std::string import_report(const Imported& imported, const Decomposition& d, cons
   std::string text = fmt::format("{} ranks, {} steps that all of them have", d.ranks, d.steps);
   if (d.left_out > 0) text += fmt::format("; {} rows of other steps are in no statistic", d.left_out);
   text += "\n" + clocks_text(imported);
-  text += names_text(imported.communication.taken, "names that were taken for communication:");
-  text += names_text(imported.communication.suspect,
+  text += names_text(imported.communication, NameKind::kCommunication, "names that were taken for communication:");
+  text += names_text(imported.communication, NameKind::kSuspect,
                      "kernels that were taken for computation (--communication WORD, if they communicate):");
   if (d.steps > 0) {
     text += fmt::format("variance of log(seconds): {:.1f} % between ranks, {:.1f} % between steps, {:.1f} % the rest\n",

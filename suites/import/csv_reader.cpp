@@ -3,8 +3,6 @@
 
 #include <algorithm>
 #include <cctype>
-#include <charconv>
-#include <cmath>
 #include <map>
 #include <optional>
 #include <span>
@@ -12,6 +10,7 @@
 
 #include "backends/base/error.h"
 #include "backends/base/printable.h"
+#include "backends/runtime/csv_rows.h"
 #include "suites/import/input.h"
 #include "suites/import/readers.h"
 
@@ -154,23 +153,6 @@ class CsvHeader {
   const Cells& cells_;
   const CsvColumns& wanted_;
 };
-
-template <class Number>
-std::optional<Number> number_in(std::string_view text) {
-  Number number{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return number;
-}
-
-/// Returns an integer, which may be written as 3.0.
-std::optional<std::int64_t> integer_in(std::string_view text) {
-  constexpr double kMost = 9007199254740992.0;  // 2^53
-  if (const auto integer = number_in<std::int64_t>(text)) return integer;
-  const auto real = number_in<double>(text);
-  return real && std::abs(*real) <= kMost && *real == std::floor(*real) ? std::optional(std::int64_t(*real))
-                                                                        : std::nullopt;
-}
 
 /// The places of a row, and how to complain about it.
 struct CsvPlace {

@@ -13,26 +13,6 @@ namespace {
 constexpr double kLeastDeviation = 0.01;  // of a logarithm: 1 %
 constexpr double kRounding = 1e-24;       // squares of logarithms: up to here they are rounding errors
 
-/// Returns the steps that every rank has. Rows are sorted by rank and step.
-std::vector<std::int32_t> steps_of_all(const TraceRows& rows) {
-  std::vector<std::int32_t> steps;
-  for (auto begin = rows.begin(); begin != rows.end();) {
-    auto end = begin;
-    while (end != rows.end() && end->rank == begin->rank) ++end;
-    if (begin == rows.begin()) {
-      for (auto row = begin; row != end; ++row) steps.push_back(row->step);
-    } else {
-      auto row = begin;
-      std::erase_if(steps, [&](std::int32_t step) {
-        while (row != end && row->step < step) ++row;
-        return row == end || row->step != step;
-      });
-    }
-    begin = end;
-  }
-  return steps;
-}
-
 /// Keeps the rows of these steps. The row of rank r and the t-th step is then rows[r * steps.size() + t].
 void keep_steps_of_all(TraceRows& rows, const std::vector<std::int32_t>& steps) {
   auto next = steps.begin();
@@ -48,7 +28,7 @@ void keep_steps_of_all(TraceRows& rows, const std::vector<std::int32_t>& steps) 
 /// The rows, their steps and what is computed of them on the way.
 class Decomposer {
  public:
-  Decomposer(TraceRows& rows, Decomposition& to) : rows_(rows), to_(to), steps_(steps_of_all(rows)) {
+  Decomposer(TraceRows& rows, Decomposition& to) : rows_(rows), to_(to), steps_(steps_of(rows, true)) {
     const auto all = std::int64_t(rows.size());
     to_.ranks = rows.empty() ? 0 : rows.back().rank + 1;
     keep_steps_of_all(rows_, steps_);

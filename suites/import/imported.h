@@ -8,6 +8,7 @@
 #include <map>
 #include <optional>
 #include <ostream>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -24,6 +25,9 @@ struct TraceRow {
 /// Rows in chunks, so that they grow without being copied.
 using TraceRows = std::deque<TraceRow>;
 
+/// Returns the steps that any rank has, or `every` rank. Rows are sorted by rank and step.
+std::vector<std::int32_t> steps_of(const TraceRows& rows, bool every);
+
 /// Faults of a recording, in few lines: causes first, then what many steps have in common, then the rest.
 class Remarks {
  public:
@@ -36,12 +40,17 @@ class Remarks {
   void rank(std::int64_t rank, const std::string& why, const std::string& detail = "") { step(rank, -1, why, detail); }
   /// Returns the lines in their order.
   std::vector<std::string> texts() const;
+  /// Returns ": " and the first line, or "".
+  std::string first() const;
 
  private:
   struct Group {
-    std::map<std::int64_t, std::pair<std::size_t, std::vector<std::int64_t>>> ranks;  // number of steps, the first ones
+    std::set<std::int64_t> ranks;
     std::size_t steps = 0;
+    std::vector<std::string> shown;  // the first steps of first_rank
+    std::int64_t first_rank = 0;
     std::string detail;
+    std::size_t of_first = 0;  // steps of first_rank
   };
   std::vector<std::string> causes_, others_;
   std::map<std::string, Group> groups_;  // by what is wrong

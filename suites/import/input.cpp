@@ -5,13 +5,14 @@
 
 #include <array>
 #include <cerrno>
+#include <cmath>
 #include <cstring>
 #include <filesystem>
-#include <string_view>
 #include <utility>
 
 #include "backends/base/error.h"
 #include "backends/base/printable.h"
+#include "backends/runtime/csv_rows.h"
 
 namespace hopbench {
 
@@ -85,6 +86,14 @@ bool Input::next_line(std::string& line) {
   }
   if (line.ends_with('\r')) line.pop_back();
   return any;
+}
+
+std::optional<std::int64_t> integer_in(std::string_view text) {
+  constexpr double kMostExact = 9007199254740992.0;  // 2^53
+  if (const auto integer = number_in<std::int64_t>(text)) return integer;
+  const auto real = number_in<double>(text);
+  const bool whole = real && std::abs(*real) <= kMostExact && *real == std::floor(*real);
+  return whole ? std::optional(std::int64_t(*real)) : std::nullopt;
 }
 
 }  // namespace hopbench

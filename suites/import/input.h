@@ -2,9 +2,12 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <streambuf>
 #include <string>
+#include <string_view>
 
 namespace hopbench {
 
@@ -25,8 +28,7 @@ class Input : public std::streambuf {
   void begin_token() { in_token_ = 0; }
 
  protected:
-  /// Error(kUsage) if gzip data are damaged or end early, if a token has more than 16 MiB, or if
-  /// the text is UTF-16.
+  /// Error(kUsage) if gzip data are damaged or end early, if a token has more than 16 MiB, or if the text is UTF-16.
   int_type underflow() override;
 
  private:
@@ -35,5 +37,8 @@ class Input : public std::streambuf {
   std::size_t in_token_ = 0;  // bytes read since begin_token()
   bool ends_in_line_ = false;
 };
+
+/// Returns the integer that a text is, also if it is written as 3.0.
+std::optional<std::int64_t> integer_in(std::string_view text);
 
 }  // namespace hopbench

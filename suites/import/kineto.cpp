@@ -2,17 +2,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
-#include <charconv>
 #include <filesystem>
 #include <limits>
 #include <map>
-#include <set>
+#include <regex>
 #include <utility>
 
 #include "backends/base/error.h"
 #include "backends/base/printable.h"
-#include "suites/import/damage.h"
+#include "suites/import/input.h"
 #include "suites/import/marks.h"
 #include "suites/import/readers.h"
 #include "suites/import/trace_events.h"
@@ -36,10 +34,7 @@ bool is_operator(const TraceEvent& event) { return is_category(event, {"cpu_op",
 /// Returns the step of ProfilerStep#N, seen by the processor and not by a GPU.
 std::optional<std::int64_t> step_in(const TraceEvent& event) {
   if (!event.name.starts_with(kStepName) || event.category == "gpu_user_annotation") return std::nullopt;
-  std::int64_t step = 0;
-  const char* end = event.name.data() + event.name.size();
-  const auto [last, error] = std::from_chars(event.name.data() + kStepName.size(), end, step);
-  return error == std::errc() && last == end ? std::optional(step) : std::nullopt;
+  return integer_in(std::string_view(event.name).substr(kStepName.size()));
 }
 
 /// Returns true for a call of the processor that launches work of a GPU.
@@ -56,15 +51,12 @@ bool is_of_backend(const std::string& name) {
 /// are microseconds as they stand in it.
 class KinetoFile {
  public:
-  explicit KinetoFile(Communication& communication) : communication_(communication) {}
+  KinetoFile(const std::string& path, Communication& communication) : path_(path), communication_(communication) {}
   void note(const TraceEvent& event);
   /// Ends the first reading.
   void settle();
   void add(const TraceEvent& event);
-  bool has_too_many_threads() const { return last_.threads() > WorkSpans::kMostThreads; }
   bool has_marks() const { return !steps_.empty(); }
-  bool has_too_many_launches() const { return launches_.size() > kMostLaunches; }
-  static constexpr std::size_t kMostLaunches = std::size_t{1} << 22;  // 64 MiB
   /// Returns the steps, moved by `shift` seconds, and reports what is wrong with them.
   RankMarks marks(std::int64_t rank, double shift, Remarks& remarks);
 
@@ -76,14 +68,15 @@ class KinetoFile {
     double first = kInfinity, last = -kInfinity;  // begin and end of the kernels that it launched
     double last_collective = -kInfinity;
     std::uint32_t collectives = 0;
-    const char* wrong = nullptr;  // why it is left out, if the marks say so
+    const char* wrong = nullptr;  // why it is left out
   };
   enum class Work { kNone, kKernel, kHost };
+  enum Spanned { kRank, kLost, kEarly };  // keys of spans_: all work, and kernels whose launch is not in the file
   static constexpr double kInfinity = std::numeric_limits<double>::infinity();
   static constexpr std::uint64_t kWhole = 0;     // key of the last begin of all events
   static constexpr std::int64_t kNoLaunch = -1;  // stands for a correlation
 
-  Work work_of(const TraceEvent& event) const;
+  Work work_of(const TraceEvent& event);
   /// Returns the time at which the work with this correlation was launched.
   std::optional<double> launched_at(std::int64_t correlation) const;
   /// Returns the last step that had begun at the time; -1 before the first one.
@@ -93,14 +86,16 @@ class KinetoFile {
     return begun_at(launched_at(correlation).value_or(begin));
   }
   bool never_ended(const TraceEvent& event, std::int64_t correlation) const;
-  /// Leaves out the steps `first` to `last`, because the launches are not in the file that tell which kernels are
-  /// theirs.
-  void doubt(std::ptrdiff_t first, std::ptrdiff_t last);
-  void doubt_crossed(const TraceEvent& event);  // steps between which the kernel runs, if no kernel has a launch
-  void doubt_lost();                            // steps to which kernels without a launch may belong
-  /// Makes steps last from the end of the kernels of the step before to the end of their own, where the GPU lags.
-  void set_windows();
+  void add_lost(const TraceEvent& event, std::int64_t correlation);
+  void add_crossing(const TraceEvent& event);
+  /// Leaves out the steps to which kernels of an unknown step may belong.
+  void doubt_lost();
+  /// Returns how long the step lasts: where the GPU lags, from the end of the kernels of the step before to that of its
+  /// own.
+  Span window(std::size_t step, double end_before) const;
+  void report(std::int64_t rank, bool exposed, Remarks& remarks) const;
 
+  const std::string& path_;
   Communication& communication_;
   std::vector<Step> steps_;                                // by begin
   std::vector<std::pair<std::int64_t, double>> launches_;  // correlation and time, sorted by settle()
@@ -108,23 +103,22 @@ class KinetoFile {
   double first_begin_ = kInfinity, last_begin_ = -kInfinity, last_mark_end_ = -kInfinity;
   bool has_kernels_ = false, has_backend_ = false, by_launch_ = false;
 
-  WorkSpans spans_;          // of rank 0; those of kernels whose launch is not in the file also of 1 and 2
-  std::vector<int> doubts_;  // differences, from a step to the next, of the number of reasons to leave it out
-  std::size_t never_ended_ = 0, lost_ = 0, early_ = 0;  // lost_ and early_: kernels whose launch is not in the file
-  double first_early_ = kInfinity;
+  WorkSpans spans_;
+  std::size_t never_ended_ = 0, lost_ = 0, early_ = 0;
   std::string first_never_ended_;
 };
 
-KinetoFile::Work KinetoFile::work_of(const TraceEvent& event) const {
+KinetoFile::Work KinetoFile::work_of(const TraceEvent& event) {
   if (is_kernel(event)) return Work::kKernel;
   if (is_category(event, {"gpu_user_annotation", "python_function"}) || is_launch(event)) return Work::kNone;
   // Beside kernels, operators and calls only start them.
-  if (has_kernels_)
-    return is_of_backend(event.name) || communication_.has_added_word(event.name) ? Work::kHost : Work::kNone;
-  return is_operator(event) || communication_.is(event.name) ? Work::kHost : Work::kNone;
+  const bool works = has_kernels_ ? is_of_backend(event.name) || communication_.is_added(event.name)
+                                  : is_operator(event) || communication_.is(event.name);
+  return works ? Work::kHost : Work::kNone;
 }
 
 void KinetoFile::note(const TraceEvent& event) {
+  constexpr std::size_t kMostLaunches = std::size_t{1} << 22;  // 64 MiB
   first_begin_ = std::min(first_begin_, event.begin);
   last_begin_ = std::max(last_begin_, event.begin);
   std::int64_t correlation = kNoLaunch;
@@ -139,25 +133,32 @@ void KinetoFile::note(const TraceEvent& event) {
   } else {
     has_backend_ = has_backend_ || is_of_backend(event.name) || event.name.starts_with("nccl:");
   }
-  last_.note(event.thread, event.begin, correlation);
-  last_.note(kWhole, event.begin, correlation);
+  last_.note(event.thread, {event.begin, correlation});
+  last_.note(kWhole, {event.begin, correlation});
+  if (last_.threads() > WorkSpans::kMostThreads)
+    throw usage_error(printable(path_) + ": its events have more threads than a process has: is it of one rank?");
+  if (launches_.size() > kMostLaunches)
+    throw usage_error(
+        fmt::format("{}: more than {} launches: record fewer steps in a file", printable(path_), kMostLaunches));
 }
 
 void KinetoFile::settle() {
   std::sort(launches_.begin(), launches_.end());
   by_launch_ = by_launch_ && !launches_.empty();
   std::sort(steps_.begin(), steps_.end(), [](const Step& a, const Step& b) { return a.host.begin < b.host.begin; });
-  std::set<std::int64_t> numbers, twice;
+  std::map<std::int64_t, int> times;
   for (std::size_t i = 0; i < steps_.size(); ++i) {
-    if (!numbers.insert(steps_[i].number).second) twice.insert(steps_[i].number);
-    if (i + 1 < steps_.size() && steps_[i].host.end > (steps_[i + 1].host.begin + steps_[i + 1].host.end) / 2) {
-      steps_[i].wrong = "marked beyond the begin of the next step: left out";
-      steps_[i].host.end = steps_[i + 1].host.begin;
+    Step& step = steps_[i];
+    ++times[step.number];
+    if (i + 1 < steps_.size() && step.host.end > (steps_[i + 1].host.begin + steps_[i + 1].host.end) / 2) {
+      step.wrong = "marked beyond the begin of the next step: left out";
+      step.host.end = steps_[i + 1].host.begin;
     }
-    last_mark_end_ = std::max(last_mark_end_, steps_[i].host.end);
+    last_mark_end_ = std::max(last_mark_end_, step.host.end);
+    if (!by_launch_) step.first = step.host.begin, step.last = step.host.end;
   }
   for (Step& step : steps_)
-    if (twice.contains(step.number)) step.wrong = "marked more than once: left out";
+    if (times[step.number] > 1) step.wrong = "marked more than once: left out";
 }
 
 std::optional<double> KinetoFile::launched_at(std::int64_t correlation) const {
@@ -174,7 +175,7 @@ std::ptrdiff_t KinetoFile::begun_at(double time) const {
 
 bool KinetoFile::never_ended(const TraceEvent& event, std::int64_t correlation) const {
   const double known_end = std::max(last_begin_, last_mark_end_);
-  const auto last_step = [&](const LastBegins::Last& last) { return step_of(last.begin, last.id); };
+  const auto last_step = [&](const LastBegins::Last& last) { return step_of(last.first, last.second); };
   const std::ptrdiff_t step = step_of(event.begin, correlation);
   return last_.never_ended(event.thread, event, step, last_step) || last_.never_ended(kWhole, event, step, last_step) ||
          event.end - known_end > known_end - first_begin_;
@@ -183,26 +184,21 @@ bool KinetoFile::never_ended(const TraceEvent& event, std::int64_t correlation) 
 void KinetoFile::add(const TraceEvent& event) {
   const Work work = work_of(event);
   if (work == Work::kNone) return;
-  const bool kernel = work == Work::kKernel;
+  const bool kernel = work == Work::kKernel, communicates = communication_.is(event.name);
   const std::int64_t correlation = kernel ? event.correlation.value_or(kNoLaunch) : kNoLaunch;
   if (never_ended(event, correlation)) {
     if (++never_ended_ == 1) first_never_ended_ = event.name;
     return;
   }
-  const bool communicates = communication_.is(event.name);
   if (kernel || communicates) communication_.note(event.name, (event.end - event.begin) * 1e-6);
-  spans_.add(0, communicates ? SpanOf::kCommunication : SpanOf::kCompute, event.thread, {event.begin, event.end});
-  if (kernel && by_launch_ && !launched_at(correlation)) {
-    const bool early = correlation != kNoLaunch && correlation < launches_.front().first;
-    ++(early ? early_ : lost_);
-    if (early) first_early_ = std::min(first_early_, event.begin);
-    return spans_.add(early ? 2 : 1, SpanOf::kCommunication, 0, {event.begin, event.end});
-  }
-  if (kernel && !by_launch_) doubt_crossed(event);
+  spans_.add(kRank, communicates ? SpanOf::kCommunication : SpanOf::kCompute, event.thread, {event.begin, event.end});
+  const auto launch = launched_at(correlation);
+  if (kernel && by_launch_ && !launch) return add_lost(event, correlation);
+  if (kernel && !by_launch_) add_crossing(event);
   const std::ptrdiff_t at = step_of(event.begin, correlation);
-  if (at < 0 || launched_at(correlation).value_or(event.begin) >= steps_[std::size_t(at)].host.end) return;
+  if (at < 0 || launch.value_or(event.begin) >= steps_[std::size_t(at)].host.end) return;
   Step& step = steps_[std::size_t(at)];
-  if (kernel && by_launch_) step.first = std::min(step.first, event.begin), step.last = std::max(step.last, event.end);
+  if (launch) step.first = std::min(step.first, event.begin), step.last = std::max(step.last, event.end);
   // Without kernels, a backend's spans say when a collective ends, and calls do not.
   const bool counts = has_kernels_ || !has_backend_ || is_of_backend(event.name) || event.name.starts_with("nccl:");
   if (!communicates || !counts || !Communication::is_collective(event.name)) return;
@@ -210,101 +206,93 @@ void KinetoFile::add(const TraceEvent& event) {
   ++step.collectives;
 }
 
-void KinetoFile::doubt(std::ptrdiff_t first, std::ptrdiff_t last) {
-  if (doubts_.empty()) doubts_.resize(steps_.size() + 1);
-  first = std::max<std::ptrdiff_t>(first, 0);
-  if (first > last) return;
-  ++doubts_[std::size_t(first)];
-  --doubts_[std::size_t(last) + 1];
+/// Takes a kernel whose launch is not in the file.
+void KinetoFile::add_lost(const TraceEvent& event, std::int64_t correlation) {
+  const bool early = correlation != kNoLaunch && correlation < launches_.front().first;
+  ++(early ? early_ : lost_);
+  spans_.add(early ? kEarly : kLost, SpanOf::kCommunication, 0, {event.begin, event.end});
 }
 
-void KinetoFile::doubt_crossed(const TraceEvent& event) {
+/// Takes a kernel of a file without launches if it runs beyond the mark in which it begins.
+void KinetoFile::add_crossing(const TraceEvent& event) {
   constexpr double kLeastShare = 0.01;  // of a step
-  std::ptrdiff_t last = begun_at(event.end);
-  if (last < 0) return;
-  const Span& host = steps_[std::size_t(last)].host;
-  const double least = kLeastShare * (host.end - host.begin);
-  const std::ptrdiff_t first = begun_at(event.begin + least);
-  last = begun_at(event.end - least);
-  const bool beyond = last >= 0 && event.end - least > steps_[std::size_t(last)].host.end;
-  if (first < last || (beyond && event.begin + least < steps_[std::size_t(last)].host.end)) doubt(first, last);
+  if (steps_.empty()) return;
+  const Span& mark = steps_[std::size_t(std::max<std::ptrdiff_t>(0, begun_at(event.begin)))].host;
+  const double least = kLeastShare * (mark.end - mark.begin), begin = event.begin + least, end = event.end - least;
+  const std::ptrdiff_t first = begun_at(begin);
+  const bool beyond =
+      first >= 0 && begin < steps_[std::size_t(first)].host.end && end > steps_[std::size_t(first)].host.end;
+  if (begin < end && (beyond || first < begun_at(end))) spans_.add(kLost, SpanOf::kCommunication, 0, {begin, end});
 }
 
 void KinetoFile::doubt_lost() {
-  std::vector<double> before(steps_.size(), -kInfinity), after(steps_.size(), kInfinity);  // ends and begins of others
-  for (std::size_t i = 1; i < steps_.size(); ++i) {
-    const std::size_t k = steps_.size() - 1 - i;
-    before[i] = std::max(before[i - 1], steps_[i - 1].last);
-    after[k] = std::min(after[k + 1], steps_[k + 1].first);
-  }
   // Kernels that were launched before the first call in the file are of earlier steps if they already run when the
   // first step begins. Else the calls of this step may be missing.
-  Spans all = spans_.take_exposed(1);
-  const Spans early = spans_.take_exposed(2);
   constexpr double kAtOnce = 0.01;  // of a step
-  if (!steps_.empty() && first_early_ > steps_[0].host.begin + kAtOnce * (steps_[0].host.end - steps_[0].host.begin)) {
-    all.insert(all.end(), early.begin(), early.end());
+  Spans lost = spans_.take_exposed(kLost);
+  const Spans early = spans_.take_exposed(kEarly);
+  if (steps_.empty()) return;
+  const Span& mark = steps_[0].host;
+  if (!early.empty() && early[0].begin > mark.begin + kAtOnce * (mark.end - mark.begin)) {
+    lost.insert(lost.end(), early.begin(), early.end());
+    unite(lost);
     lost_ += std::exchange(early_, 0);
   }
-  for (const Span& lost : all) {
-    const auto first = std::upper_bound(after.begin(), after.end(), lost.begin) - after.begin();
-    const auto last =
-        std::min(std::lower_bound(before.begin(), before.end(), lost.end) - before.begin() - 1, begun_at(lost.end));
-    const bool inside =
-        first == last && steps_[std::size_t(first)].first <= lost.begin && lost.end <= steps_[std::size_t(first)].last;
-    if (!inside) doubt(first, last);
+  std::vector<double> firsts(steps_.size() + 1, kInfinity);  // of this step or a later one
+  for (std::size_t i = steps_.size(); i-- > 0;) firsts[i] = std::min(firsts[i + 1], steps_[i].first);
+  double last = -kInfinity;
+  for (std::size_t i = 0; i <= steps_.size(); ++i) {  // between the kernels of two steps, a kernel may be of either
+    if (!within(lost, last, firsts[i]).empty()) {
+      for (std::size_t k = i - std::min<std::size_t>(i, 1); k <= i && k < steps_.size(); ++k)
+        if (steps_[k].wrong == nullptr)
+          steps_[k].wrong = "launches of kernels that may belong to it are not in the file: left out";
+    }
+    if (i < steps_.size()) last = std::max(last, steps_[i].last);
   }
 }
 
-void KinetoFile::set_windows() {
-  double end = -kInfinity;  // of the step before
-  for (std::size_t i = 0; i < steps_.size() && by_launch_; ++i) {
-    Step& step = steps_[i];
-    const Span host = step.host;
-    double earliest = std::min(end, step.first);  // a step that launched nothing begins when the one before ends
-    // The GPU has nothing to do when the profile begins, so it lags as much as it does at the end of the first step.
-    if (i == 0) earliest = std::min(step.first, host.begin + step.last - host.end);
-    end = std::max(host.end, step.last);
-    step.host = {std::max(host.begin, earliest), end};
-  }
+void KinetoFile::report(std::int64_t rank, bool exposed, Remarks& remarks) const {
+  const auto say = [&](bool what, const char* why, const std::string& detail = "") {
+    if (what) remarks.rank(rank, why, detail);
+  };
+  say(never_ended_ > 0, "events last beyond all later ones, as if they had never ended: they are left out",
+      fmt::format("{} of them, {}", never_ended_, quotable(first_never_ended_)));
+  say(lost_ > 0, "kernels whose launches are not in the file: steps to which they may belong are left out",
+      fmt::format("{} kernels", lost_));
+  say(early_ > 0, "kernels that were launched before the recording are of no step", fmt::format("{} kernels", early_));
+  say(has_kernels_ && !by_launch_ && has_marks(),
+      "the launches of kernels are not in the file, so that a step is what the processor marks: record "
+      "ProfilerActivity.CPU, too");
+  say(!exposed && has_marks(), "no communication is exposed: its seconds are whole steps");
+  say(spans_.closed_gap() > 0, "very many events: short gaps between them were closed",
+      fmt::format("up to {} us", spans_.closed_gap()));
+}
+
+Span KinetoFile::window(std::size_t i, double end_before) const {
+  const Step& step = steps_[i];
+  const Span host = step.host;
+  if (!by_launch_) return host;
+  // A step that launched nothing begins when the one before ends. The GPU has nothing to do when the profile begins, so
+  // it lags as much as it does at the end of the first step.
+  const double begin = i == 0 ? host.begin + step.last - host.end : end_before;
+  return {std::max(host.begin, std::min(begin, step.first)), std::max(host.end, step.last)};
 }
 
 RankMarks KinetoFile::marks(std::int64_t rank, double shift, Remarks& remarks) {
   const auto seconds = [&](double microseconds) { return microseconds * 1e-6 + shift; };
   doubt_lost();
-  set_windows();
-  RankMarks found{rank, {}, spans_.take_exposed(0)};
-  if (never_ended_ > 0)
-    remarks.rank(rank, "events last beyond all later ones, as if they had never ended: they are left out",
-                 fmt::format("{} of them, {}", never_ended_, quotable(first_never_ended_)));
-  if (lost_ > 0)
-    remarks.rank(rank, "kernels whose launches are not in the file: steps to which they may belong are left out",
-                 fmt::format("{} kernels", lost_));
-  if (early_ > 0)
-    remarks.rank(rank, "kernels that were launched before the recording are of no step",
-                 fmt::format("{} kernels", early_));
-  if (has_kernels_ && !by_launch_ && !steps_.empty())
-    remarks.rank(rank,
-                 "the launches of kernels are not in the file, so that a step is what the processor marks: record "
-                 "ProfilerActivity.CPU, too");
-  if (found.exposed.empty() && !steps_.empty())
-    remarks.rank(rank, "no communication is exposed: its seconds are whole steps");
-  if (spans_.closed_gap() > 0)
-    remarks.rank(rank, "very many events: short gaps between them were closed",
-                 fmt::format("up to {} us", spans_.closed_gap()));
-  int doubts = 0;
+  RankMarks found{rank, {}, spans_.take_exposed(kRank)};
+  report(rank, !found.exposed.empty(), remarks);
+  double end = -kInfinity;
   for (std::size_t i = 0; i < steps_.size(); ++i) {
     const Step& step = steps_[i];
-    doubts += doubts_.empty() ? 0 : doubts_[i];
-    const char* wrong = step.wrong;
-    if (doubts > 0 && wrong == nullptr)
-      wrong = "launches of kernels that may belong to it are not in the file: left out";
-    if (wrong != nullptr) {
-      remarks.step(rank, step.number, wrong);
-    } else {
-      found.steps.add({step.number, seconds(step.host.begin), seconds(step.host.end), seconds(step.last_collective),
-                       step.collectives});
-    }
+    const Span span = window(i, end);
+    end = span.end;
+    if (step.wrong != nullptr)
+      remarks.step(rank, step.number, step.wrong);
+    else
+      found.steps.add(
+          {step.number, seconds(span.begin), seconds(end), seconds(step.last_collective), step.collectives});
   }
   found.steps.settle();
   for (Span& span : found.exposed) span = {seconds(span.begin), seconds(span.end)};
@@ -313,25 +301,12 @@ RankMarks KinetoFile::marks(std::int64_t rank, double shift, Remarks& remarks) {
 
 /// Returns the number that follows "rank" or "worker" in a file's name, else the only number in it.
 std::optional<std::int64_t> rank_in_name(const std::string& path) {
-  std::string name = fs::path(path).filename().string();
-  std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) { return char(std::tolower(c)); });
-  const auto number_at = [&](std::size_t begin) -> std::optional<std::int64_t> {
-    std::int64_t number = 0;
-    const auto [end, error] = std::from_chars(name.data() + begin, name.data() + name.size(), number);
-    return error == std::errc() ? std::optional(number) : std::nullopt;
-  };
-  for (const std::string_view word : {"rank", "worker"}) {
-    const std::size_t at = name.rfind(word);
-    if (at == std::string::npos) continue;
-    std::size_t begin = at + word.size();
-    if (begin < name.size() && (name[begin] == '-' || name[begin] == '_')) ++begin;
-    if (begin < name.size() && std::isdigit(static_cast<unsigned char>(name[begin])) != 0) return number_at(begin);
-  }
-  const std::size_t first = name.find_first_of("0123456789");
-  if (first == std::string::npos) return std::nullopt;
-  const std::size_t end = name.find_first_not_of("0123456789", first);
-  if (end != std::string::npos && name.find_first_of("0123456789", end) != std::string::npos) return std::nullopt;
-  return number_at(first);
+  static const std::regex kNamed(".*(?:rank|worker)[-_]?([0-9]+).*", std::regex::icase),
+      kOnly("[^0-9]*([0-9]+)[^0-9]*");
+  const std::string name = fs::path(path).filename().string();
+  std::smatch parts;
+  if (!std::regex_match(name, parts, kNamed) && !std::regex_match(name, parts, kOnly)) return std::nullopt;
+  return integer_in(parts[1].str());
 }
 
 /// Returns the files, and for a directory those in it whose names end in .json or .json.gz.
@@ -369,58 +344,45 @@ std::int64_t rank_of(const TraceHead& head, const std::string& path, std::size_t
 
 /// Reads a file twice and returns its steps, on a clock that begins at `base` (set by the first file).
 RankMarks read_file(const std::string& path, std::size_t files, std::optional<std::int64_t>& base, Imported& to) {
-  require_file_to_reread(path);
-  KinetoFile file(to.communication);
-  TraceHead head = read_trace_events(path, [&](const TraceEvent& event) {
-    file.note(event);
-    if (file.has_too_many_threads())
-      throw usage_error(printable(path) + ": its events have more threads than a process has: is it of one rank?");
-    if (file.has_too_many_launches())
-      throw usage_error(fmt::format("{}: more than {} launches: record fewer steps in a file", printable(path),
-                                    KinetoFile::kMostLaunches));
-  });
+  KinetoFile file(path, to.communication);
+  const TraceHead head = read_trace_events(path, [&](const TraceEvent& event) { file.note(event); });
   file.settle();
-  head = read_trace_events(path, [&](const TraceEvent& event) { file.add(event); });
+  read_trace_events(path, [&](const TraceEvent& event) { file.add(event); });
   const std::int64_t rank = rank_of(head, path, files);
   if (!base) base = head.base_ns;
   report_head(head, path, to.remarks);
-  RankMarks marks = file.marks(rank, (double(head.base_ns) - double(*base)) * 1e-9, to.remarks);
   if (!file.has_marks() && head.damaged == 0)
-    to.remarks.cause(
-        fmt::format("rank {}: {} has no step: profile with a schedule and prof.step(), which mark "
-                    "steps as ProfilerStep#N",
-                    rank, printable(path)));
-  return marks;
-}
-
-/// Adds the steps of another file of the same rank, as a schedule that repeats writes them.
-void append_cycle(RankMarks& to, const RankMarks& more, const std::string& first, const std::string& second) {
-  for (const StepMarks& marks : more.steps) {
-    if (to.steps.find(marks.step) != nullptr)
-      throw usage_error(fmt::format("{} and {} are both of rank {} and have step {}", printable(first),
-                                    printable(second), to.rank, marks.step));
-  }
-  for (const StepMarks& marks : more.steps) to.steps.add(marks);
-  to.steps.settle();
-  to.exposed.insert(to.exposed.end(), more.exposed.begin(), more.exposed.end());
-  unite(to.exposed);
+    to.remarks.cause(fmt::format(
+        "rank {}: {} has no step: profile with a schedule and prof.step(), which mark steps as ProfilerStep#N", rank,
+        printable(path)));
+  return file.marks(rank, (double(head.base_ns) - double(*base)) * 1e-9, to.remarks);
 }
 
 }  // namespace
 
 void read_kineto(const std::vector<std::string>& paths, const Layout& layout, Imported& to) {
   const std::vector<std::string> files = files_at(paths);
-  std::map<std::int64_t, std::pair<RankMarks, std::string>> found;  // by rank; with its first file
+  std::map<std::int64_t, RankMarks> found;
+  std::map<std::int64_t, std::string> file_of;
   std::optional<std::int64_t> base;
   for (const std::string& path : files) {
-    RankMarks marks = read_file(path, files.size(), base, to);
-    if (!layout.grouped()) settle_exposed(marks);
-    const std::int64_t rank = marks.rank;
-    if (const auto [at, is_new] = found.try_emplace(rank, std::move(marks), path); !is_new)
-      append_cycle(at->second.first, marks, at->second.second, path);
+    RankMarks more = read_file(path, files.size(), base, to);
+    if (!layout.grouped()) settle_exposed(more);
+    const std::string before = std::exchange(file_of[more.rank], path);
+    const auto [at, is_new] = found.try_emplace(more.rank, std::move(more));
+    if (is_new) continue;
+    RankMarks& rank = at->second;  // a schedule that repeats writes several files of one
+    for (const StepMarks& marks : more.steps)
+      if (rank.steps.find(marks.step) != nullptr)
+        throw usage_error(fmt::format("{} and {} are both of rank {} and have step {}", printable(before),
+                                      printable(path), rank.rank, marks.step));
+    for (const StepMarks& marks : more.steps) rank.steps.add(marks);
+    rank.steps.settle();
+    rank.exposed.insert(rank.exposed.end(), more.exposed.begin(), more.exposed.end());
+    unite(rank.exposed);
   }
   std::vector<RankMarks> ranks;
-  for (auto& [rank, marks] : found) ranks.push_back(std::move(marks.first));
+  for (auto& [number, rank] : found) ranks.push_back(std::move(rank));
   add_rows(ranks, layout, true, to);
 }
 

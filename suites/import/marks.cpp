@@ -3,13 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <functional>
 #include <limits>
 #include <map>
 #include <queue>
+#include <regex>
 #include <set>
+#include <sstream>
 #include <utility>
 
 #include "backends/base/error.h"
@@ -76,8 +77,8 @@ void for_each_step(const std::vector<RankMarks>& ranks, const std::function<void
 void check_collectives(std::vector<RankMarks>& ranks, const Layout& layout, std::int64_t world, bool by_clocks,
                        Remarks& remarks) {
   const auto stage_of = [&](std::size_t r) { return place_of(layout, ranks[r].rank, world).stage; };
-  std::set<std::pair<std::size_t, std::int64_t>> unusual;              // rank and step
-  std::map<std::size_t, std::pair<std::size_t, std::string>> of_rank;  // number of steps, the first one
+  std::map<std::size_t, std::set<std::int64_t>> unusual;  // steps by rank
+  std::map<std::size_t, std::string> first;
   for_each_step(ranks, [&](const MarksOfRanks& having) {
     std::map<int, std::map<std::uint32_t, int>> counts;  // stage; ranks with a number
     for (const auto& [r, marks] : having) ++counts[stage_of(r)][marks->collectives];
@@ -85,31 +86,29 @@ void check_collectives(std::vector<RankMarks>& ranks, const Layout& layout, std:
       std::pair<int, std::uint32_t> usual{0, 0};  // ranks, number
       for (const auto& [number, ranks_with_it] : counts[stage_of(r)]) usual = std::max(usual, {ranks_with_it, number});
       if (marks->collectives == usual.second) continue;
-      unusual.emplace(r, marks->step);
-      auto& [steps, first] = of_rank[r];
-      if (++steps == 1)
-        first = fmt::format("step {}: {}, where others have {}", marks->step, marks->collectives, usual.second);
+      if (unusual[r].empty())
+        first[r] = fmt::format("step {}: {}, where others have {}", marks->step, marks->collectives, usual.second);
+      unusual[r].insert(marks->step);
     }
   });
-  for (auto& [r, steps] : of_rank) {
-    if (!by_clocks || std::size_t(std::distance(ranks[r].steps.begin(), ranks[r].steps.end())) > steps.first) continue;
-    ranks[r].steps.clear();
-    remarks.cause(
-        fmt::format("rank {} is left out: all its steps have another number of collectives than most ranks "
-                    "({})",
-                    ranks[r].rank, steps.second));
-  }
-  for (const auto& [r, step] : unusual) {
-    if (ranks[r].steps.empty()) continue;
-    remarks.step(ranks[r].rank, step,
-                 by_clocks ? "another number of collectives than on most ranks: left out"
-                           : "another number of collectives than on most ranks, on which no row depends",
-                 of_rank[r].second);
-  }
-  for (std::size_t r = 0; r < ranks.size(); ++r) {
-    if (by_clocks) ranks[r].steps.erase_if([&](const StepMarks& marks) { return unusual.contains({r, marks.step}); });
-    for (StepMarks& marks : ranks[r].steps)
-      if (unusual.contains({r, marks.step})) marks.collectives = 0;  // says nothing about its clock
+  for (const auto& [r, steps] : unusual) {
+    Steps& own = ranks[r].steps;
+    const bool all = std::size_t(std::distance(own.begin(), own.end())) == steps.size();
+    if (by_clocks && all)
+      remarks.cause(
+          fmt::format("rank {} is left out: all its steps have another number of collectives than most ranks "
+                      "({})",
+                      ranks[r].rank, first[r]));
+    for (const std::int64_t step : steps) {
+      own.find(step)->collectives = 0;  // says nothing about its clock
+      if (by_clocks && all) continue;
+      remarks.step(ranks[r].rank, step,
+                   by_clocks ? "another number of collectives than on most ranks: left out"
+                             : "another number of collectives than on most ranks, on which no row depends",
+                   first[r]);
+    }
+    if (by_clocks)
+      own.erase_if([&, &left_out = steps](const StepMarks& marks) { return left_out.contains(marks.step); });
   }
 }
 
@@ -240,24 +239,17 @@ Layout parse_layout(const std::string& text) {
   Layout layout;
   std::string rest = text;
   std::replace(rest.begin(), rest.end(), ',', ' ');
-  for (std::size_t begin = rest.find_first_not_of(' '); begin != std::string::npos;) {
-    const std::size_t end = std::min(rest.find(' ', begin), rest.size());
-    const std::string word = rest.substr(begin, end - begin), name = word.substr(0, 2);
-    int* const size = name == "dp"   ? &layout.data
-                      : name == "pp" ? &layout.pipeline
-                      : name == "tp" ? &layout.tensor
-                                     : nullptr;
-    int number = 0;
-    const char* last = word.data() + word.size();
-    const auto [stop, error] = size == nullptr ? std::from_chars_result{word.data(), std::errc::invalid_argument}
-                                               : std::from_chars(word.data() + 2, last, number);
-    if (error != std::errc() || stop != last || number < 1 || number > kMostOfLayout)
+  std::istringstream words(rest);
+  for (std::string word; words >> word;) {
+    static const std::regex kSize("(dp|pp|tp)([0-9]{1,6})");
+    std::smatch parts;
+    const int size = std::regex_match(word, parts, kSize) ? std::stoi(parts[2]) : 0;
+    if (size < 1 || size > kMostOfLayout)
       throw usage_error(fmt::format("--parallel '{}': '{}' is not a size: give dpN, ppN and tpN, as in \"dp2 pp4 tp1\"",
                                     quotable(text), quotable(word)));
-    if (text.find(name) != text.rfind(name))
-      throw usage_error(fmt::format("--parallel '{}': {} is there twice", quotable(text), name));
-    *size = number;
-    begin = rest.find_first_not_of(' ', end);
+    if (text.find(parts[1]) != text.rfind(parts[1]))
+      throw usage_error(fmt::format("--parallel '{}': {} is there twice", quotable(text), parts[1].str()));
+    (word[0] == 'd' ? layout.data : word[0] == 'p' ? layout.pipeline : layout.tensor) = size;
   }
   if (layout.data == 0) throw usage_error("--parallel needs dpN, the number of replicas, as in \"dp2 pp4 tp1\"");
   return layout;

@@ -8,7 +8,6 @@
 
 #include "backends/base/error.h"
 #include "backends/base/printable.h"
-#include "suites/import/damage.h"
 #include "suites/import/marks.h"
 #include "suites/import/readers.h"
 #include "suites/import/trace_events.h"
@@ -22,20 +21,24 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 class PidEvents {
  public:
   explicit PidEvents(Communication& communication) : communication_(communication) {}
-  /// The first reading of all files.
-  void note(const TraceEvent& event) {
-    if (event.step && !event.pid) ++without_pid_;
-    if (!event.step || !event.pid) return;
-    last_.note(event.thread, event.begin, *event.step);
-    last_.note(key_of(*event.pid), event.begin, *event.step);
-    if (*event.pid < 0 || *event.pid >= kMostRanksOfTrace) outside_ = *event.pid;
+  /// The first reading of all files. Error(kUsage) if a pid is no rank, or if there are too many threads.
+  void note(const TraceEvent& event, const std::string& path) {
+    if (!event.step) return;
+    if (!event.pid) return void(++without_pid_);
+    if (*event.pid < 0 || *event.pid >= kMostRanksOfTrace)
+      throw usage_error(
+          fmt::format("{}: the pid of an event is a rank, and {} is not from 0 to {}: number the ranks from 0",
+                      printable(path), *event.pid, kMostRanksOfTrace - 1));
+    last_.note(event.thread, {event.begin, *event.step});
+    last_.note(key_of(*event.pid), {event.begin, *event.step});
+    if (last_.threads() > 2 * WorkSpans::kMostThreads)
+      throw usage_error(fmt::format("{}: its events have more than {} threads: import fewer ranks at a time",
+                                    printable(path), WorkSpans::kMostThreads));
   }
-  /// Throws if pids are no ranks.
-  void check_pids(const std::string& path) const;
   /// The second reading.
   void add(const TraceEvent& event) {
     if (!event.step || !event.pid) return;
-    const auto step_of = [](const LastBegins::Last& last) { return last.id; };
+    const auto step_of = [](const LastBegins::Last& last) { return last.second; };
     if (last_.never_ended(event.thread, event, *event.step, step_of) ||
         last_.never_ended(key_of(*event.pid), event, *event.step, step_of)) {
       ++never_ended_;
@@ -60,7 +63,6 @@ class PidEvents {
     busy_[*event.pid][event.thread] += event.end - event.begin;
   }
 
-  bool has_too_many_threads() const { return last_.threads() > 2 * WorkSpans::kMostThreads; }
   /// Returns the steps of each rank. There are no events any more afterwards.
   std::vector<RankMarks> marks(bool grouped, Imported& to);
 
@@ -71,7 +73,6 @@ class PidEvents {
 
   Communication& communication_;
   LastBegins last_;
-  std::optional<std::int64_t> outside_;  // a pid that is no rank
   std::size_t never_ended_ = 0, without_pid_ = 0;
   std::map<std::int64_t, Steps> steps_;                           // by pid
   std::map<std::int64_t, std::map<std::uint64_t, double>> busy_;  // by pid and thread
@@ -89,13 +90,6 @@ void PidEvents::set_balance(Imported& to) const {
     staged = staged || threads.size() > 1;
   }
   if (staged) to.stage_balance = balances / double(busy_.size());
-}
-
-void PidEvents::check_pids(const std::string& path) const {
-  if (!outside_) return;
-  throw usage_error(
-      fmt::format("{}: the pid of an event is a rank, and {} is not from 0 to {}: number the ranks from 0",
-                  printable(path), *outside_, kMostRanksOfTrace - 1));
 }
 
 std::vector<RankMarks> PidEvents::marks(bool grouped, Imported& to) {
@@ -136,24 +130,15 @@ std::vector<RankMarks> PidEvents::marks(bool grouped, Imported& to) {
 void read_perfetto(const std::vector<std::string>& paths, const Layout& layout, bool align, Imported& to) {
   PidEvents events(to.communication);
   for (const std::string& path : paths) {
-    require_file_to_reread(path);
-    const TraceHead head = read_trace_events(path, [&](const TraceEvent& event) {
-      events.note(event);
-      if (events.has_too_many_threads())
-        throw usage_error(fmt::format("{}: its events have more than {} threads: import fewer ranks at a time",
-                                      printable(path), WorkSpans::kMostThreads));
-    });
-    events.check_pids(path);
+    const TraceHead head = read_trace_events(path, [&](const TraceEvent& event) { events.note(event, path); });
     report_head(head, path, to.remarks);
   }
   for (const std::string& path : paths) read_trace_events(path, [&](const TraceEvent& event) { events.add(event); });
   std::vector<RankMarks> ranks = events.marks(layout.grouped(), to);
-  if (ranks.empty()) {
-    const std::vector<std::string> why = to.remarks.texts();
+  if (ranks.empty())
     throw usage_error(
         fmt::format("{}: no event has args.step and is called forward, backward or compute, as in forward-compute{}",
-                    printable(paths.front()), why.empty() ? "" : " (" + why.front() + ")"));
-  }
+                    printable(paths.front()), to.remarks.first()));
   add_rows(ranks, layout, align, to);
 }
 

@@ -3,9 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 #include <cerrno>
-#include <charconv>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -48,16 +46,6 @@ std::ifstream open_file(const std::string& path) {
   return file;
 }
 
-/// Parses an object whose keys must differ.
-Json parse_object(const std::string& text) {
-  std::set<std::string> names;
-  return Json::parse(text, [&](int depth, Json::parse_event_t event, Json& value) {
-    if (depth == 1 && event == Json::parse_event_t::key && !names.insert(value.get<std::string>()).second)
-      throw usage_error(fmt::format("tensor '{}' is there twice", quotable(value.get<std::string>())));
-    return true;
-  });
-}
-
 StoredTensor tensor_of(const std::string& name, const Json& entry) {
   static const std::regex kType("(F|BF|C|I|U)(4|6|8|16|32|64)(_E[0-9]M[0-9])?|BOOL");  // letters and bits
   const Json& offsets = entry.at("data_offsets");
@@ -92,7 +80,12 @@ std::vector<StoredTensor> read_header(const std::string& path) {
   if (!file.read(text.data(), std::streamsize(bytes))) throw wrong(path, "its header is cut short");
   std::vector<StoredTensor> tensors;
   try {
-    const Json header = parse_object(text);
+    std::set<std::string> names;
+    const Json header = Json::parse(text, [&](int depth, Json::parse_event_t event, Json& key) {
+      if (depth == 1 && event == Json::parse_event_t::key && !names.insert(key.get<std::string>()).second)
+        throw usage_error(fmt::format("tensor '{}' is there twice", quotable(key.get<std::string>())));
+      return true;
+    });
     for (const auto& [name, entry] : header.items())
       if (name != "__metadata__") tensors.push_back(tensor_of(name, entry));
   } catch (const Json::exception& error) {
@@ -113,80 +106,51 @@ std::vector<StoredTensor> read_header(const std::string& path) {
   return tensors;
 }
 
-/// A name split at its points, as a key by which the names of a model are in its likely order.
-std::vector<std::tuple<int, std::uint64_t, std::string>> place_of(const std::string& name) {
-  static constexpr std::string_view kFirst[] = {"embed", "wte",    "wpe",   "token", "stem",
-                                                "patch", "shared", "conv1", "pos_"};
-  static constexpr std::string_view kNorms[] = {"norm", "ln_f", "final"};
-  static constexpr std::string_view kLast[] = {"head", "classifier", "fc", "cls", "pooler", "logits"};
-  std::vector<std::tuple<int, std::uint64_t, std::string>> key;
+/// Returns a key by which the names of a model are in its likely order: embeddings and stems first, final
+/// normalizations and heads last, numbers by value, weights before biases, and otherwise by name.
+std::string place_of(const std::string& name) {
+  static const std::regex kFirst("embed|wte|wpe|token|stem|patch|shared|conv1|pos_"), kNorm("^(norm|ln_f|final)"),
+      kLast("head|classifier|fc|cls|pooler|logits"), kNumber("[0-9]+");
+  std::string key;
   std::istringstream parts(name);
   for (std::string part; std::getline(parts, part, '.');) {
-    const auto has = [&](const auto& words) {
-      return std::any_of(std::begin(words), std::end(words), [&](auto word) { return part.find(word) != part.npos; });
-    };
-    const bool begins = has(kFirst), is_norm = std::any_of(std::begin(kNorms), std::end(kNorms),
-                                                           [&](auto word) { return part.starts_with(word); });
-    std::uint64_t number = 0;
-    std::size_t digit = part.find_first_of("0123456789");
-    const std::string letters = part.substr(0, digit);
-    if (digit != std::string::npos) std::from_chars(part.data() + digit, part.data() + part.size(), number);
-    if (part == "weight")
-      key.emplace_back(1, 0, "");  // before the bias
-    else
-      key.emplace_back(begins ? 0 : has(kLast) ? 3 : is_norm ? 2 : 1, 0, letters);
-    if (digit != std::string::npos) key.emplace_back(1, number, part);
+    const auto is = [&](const std::regex& words) { return std::regex_search(part, words); };
+    key += part == "weight" ? "1" : is(kFirst) ? "0" : is(kLast) ? "3" : is(kNorm) ? "2" : "1";
+    if (std::smatch number; part != "weight" && std::regex_search(part, number, kNumber))
+      part = fmt::format("{}{:0>20}{}", number.prefix().str(), number.str(), number.suffix().str());
+    key += (part == "weight" ? "" : part) + '\0';
   }
   return key;
-}
-
-bool is_sorted_by_name(const std::vector<StoredTensor>& tensors) {
-  return std::is_sorted(tensors.begin(), tensors.end(), [](const StoredTensor& a, const StoredTensor& b) {
-    return std::tuple(-a.bits, std::string_view(a.name)) < std::tuple(-b.bits, std::string_view(b.name));
-  });
-}
-
-/// Returns the files that an index lists.
-std::vector<std::string> files_of_index(const std::string& path) {
-  std::ifstream file = open_file(path);
-  std::set<std::string> names;
-  try {
-    const Json index = Json::parse(file);
-    for (const auto& [tensor, name] : index.at("weight_map").items()) names.insert(name.get<std::string>());
-  } catch (const Json::exception& error) {
-    throw usage_error(fmt::format("{} is not an index of safetensors files: {}", printable(path), json_mistake(error)));
-  }
-  std::vector<std::string> files;
-  for (const std::string& name : names) {
-    if (name.find('/') != std::string::npos)
-      throw usage_error(
-          fmt::format("{} lists the file '{}', which is not in its folder", printable(path), quotable(name)));
-    files.push_back((std::filesystem::path(path).parent_path() / name).string());
-  }
-  return files;
 }
 
 }  // namespace
 
 std::vector<std::string> safetensors_files(const std::string& path) {
-  if (path.ends_with(".index.json")) return files_of_index(path);
-  // NAME-0000i-of-0000n.safetensors
-  constexpr std::string_view kOf = "-of-", kEnd = ".safetensors";
-  const std::size_t end = path.size() - std::min(path.size(), kEnd.size()), of = path.rfind(kOf);
-  const auto all_digits = [&](std::size_t from, std::size_t to) {
-    return from < to && std::all_of(path.begin() + std::ptrdiff_t(from), path.begin() + std::ptrdiff_t(to),
-                                    [](unsigned char c) { return std::isdigit(c) != 0; });
-  };
-  if (of == std::string::npos || !all_digits(of + kOf.size(), end)) return {path};
-  const std::size_t dash = path.rfind('-', of - 1), width = of - dash - 1;
-  int count = 0;
-  std::from_chars(path.data() + of + kOf.size(), path.data() + end, count);
-  constexpr int kMostShards = 10'000;
-  if (of == 0 || dash == std::string::npos || !all_digits(dash + 1, of) || count < 1 || count > kMostShards)
-    return {path};
   std::vector<std::string> files;
+  if (path.ends_with(".index.json")) {
+    std::ifstream file = open_file(path);
+    std::set<std::string> names;
+    try {
+      const Json index = Json::parse(file);
+      for (const auto& [tensor, name] : index.at("weight_map").items()) names.insert(name.get<std::string>());
+    } catch (const Json::exception& error) {
+      throw usage_error(
+          fmt::format("{} is not an index of safetensors files: {}", printable(path), json_mistake(error)));
+    }
+    for (const std::string& name : names) {
+      if (name.find('/') != std::string::npos)
+        throw usage_error(
+            fmt::format("{} lists the file '{}', which is not in its folder", printable(path), quotable(name)));
+      files.push_back((std::filesystem::path(path).parent_path() / name).string());
+    }
+    return files;
+  }
+  static const std::regex kShard("(.*-)([0-9]+)(-of-([0-9]{1,5})\\.safetensors)");
+  std::smatch parts;
+  if (!std::regex_match(path, parts, kShard)) return {path};
+  const int count = std::stoi(parts[4]);
   for (int shard = 1; shard <= count; ++shard) {
-    files.push_back(fmt::format("{}-{:0{}}{}", path.substr(0, dash), shard, width, path.substr(of)));
+    files.push_back(fmt::format("{}{:0{}}{}", parts[1].str(), shard, parts[2].length(), parts[3].str()));
     std::error_code none;
     if (!std::filesystem::exists(files.back(), none))
       throw usage_error(fmt::format("the profile {} is one of {} shards, and {} is not there: the model is all of them",
@@ -199,21 +163,23 @@ std::vector<std::uint64_t> read_safetensors(const std::string& path) {
   std::vector<StoredTensor> all;
   bool sorted = true;
   for (const std::string& file : safetensors_files(path)) {
-    std::vector<StoredTensor> tensors = read_header(file);
-    sorted = sorted && is_sorted_by_name(tensors);
+    const std::vector<StoredTensor> tensors = read_header(file);
+    sorted = sorted && std::is_sorted(tensors.begin(), tensors.end(), [](const StoredTensor& a, const StoredTensor& b) {
+               return std::tie(b.bits, a.name) < std::tie(a.bits, b.name);
+             });
     all.insert(all.end(), tensors.begin(), tensors.end());
   }
   if (all.empty()) throw wrong(path, "it has no tensors");
-  std::erase_if(all, [](const StoredTensor& tensor) {
-    return !tensor.real || tensor.from == tensor.to || tensor.name.ends_with(".running_mean") ||
-           tensor.name.ends_with(".running_var");
-  });
-  if (all.empty()) throw wrong(path, "none of its tensors has a gradient: they are integers or empty");
-  if (sorted)
-    std::stable_sort(all.begin(), all.end(),
-                     [](const StoredTensor& a, const StoredTensor& b) { return place_of(a.name) < place_of(b.name); });
+  std::vector<std::pair<std::string, std::uint64_t>> placed;  // place and bytes
+  for (const StoredTensor& tensor : all) {
+    const bool measured = tensor.name.ends_with(".running_mean") || tensor.name.ends_with(".running_var");
+    if (tensor.real && tensor.from < tensor.to && !measured)
+      placed.emplace_back(sorted ? place_of(tensor.name) : "", tensor.to - tensor.from);
+  }
+  if (placed.empty()) throw wrong(path, "none of its tensors has a gradient: they are integers or empty");
+  std::stable_sort(placed.begin(), placed.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
   std::vector<std::uint64_t> bytes;
-  for (const StoredTensor& tensor : all) bytes.push_back(tensor.to - tensor.from);
+  for (const auto& [place, size] : placed) bytes.push_back(size);
   return bytes;
 }
 

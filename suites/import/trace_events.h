@@ -2,10 +2,13 @@
 // are read one after the other; the document is never in memory.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
+#include <unordered_map>
+#include <utility>
 
 #include "suites/import/imported.h"
 
@@ -34,12 +37,33 @@ struct TraceHead {
 /// Reads a document: an array of events, or an object with the array `traceEvents`; plain or gzip. Calls `on_event` for
 /// each event of phase X, whose texts are valid during the call. Values that are not needed may be anything; ts and dur
 /// must be numbers of at most 3000 years and 28 hours. Error(kUsage) with the file and the byte if the structure is not
-/// that of JSON. Memory: the longest text in it, at most 16 MiB.
+/// that of JSON, and if the file is a pipe, since all readers read it twice. Memory: the longest text in it, at most 16
+/// MiB.
 TraceHead read_trace_events(const std::string& path, const std::function<void(const TraceEvent&)>& on_event);
 
-/// Error(kUsage) if it is a pipe: the readers of events read a file twice.
-void require_file_to_reread(const std::string& path);
 /// Reports what is wrong with a document.
 void report_head(const TraceHead& head, const std::string& path, Remarks& remarks);
+
+/// The last begin of each thread and of all of a profile, which a first reading notes with what tells the step (`id`).
+class LastBegins {
+ public:
+  using Last = std::pair<double, std::int64_t>;  // begin, id
+  void note(std::uint64_t thread, const Last& begin) {
+    Last& last = last_.try_emplace(thread, begin).first->second;
+    last = std::max(last, begin);
+  }
+  /// Returns true for an event of `step` that lasts beyond the last begin of its thread although that is of a later
+  /// step: it has never ended, as in the files of a profiler that was stopped too early.
+  template <class StepOf>
+  bool never_ended(std::uint64_t thread, const TraceEvent& event, std::int64_t step, const StepOf& step_of) const {
+    const auto at = last_.find(thread);
+    return at != last_.end() && event.begin < at->second.first && event.end > at->second.first &&
+           step < step_of(at->second);
+  }
+  std::size_t threads() const { return last_.size(); }
+
+ private:
+  std::unordered_map<std::uint64_t, Last> last_;
+};
 
 }  // namespace hopbench

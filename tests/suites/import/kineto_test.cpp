@@ -196,11 +196,11 @@ TEST_F(ImportKineto, NamesOfCommunicationAreKnownOrGiven) {
     expect(import_text(with(name)), 4, 60);
   const Imported unknown = import_text(with("my_Dispatch_kernel"));
   expect(unknown, 4, 95);
-  EXPECT_EQ(unknown.communication.suspect.longest(5).at(0).first, "my_Dispatch_kernel");
-  EXPECT_NEAR(unknown.communication.suspect.longest(5).at(0).second, 0.14, 1e-9);
+  EXPECT_EQ(unknown.communication.longest(NameKind::kSuspect, 5).at(0).first, "my_Dispatch_kernel");
+  EXPECT_NEAR(unknown.communication.longest(NameKind::kSuspect, 5).at(0).second, 0.14, 1e-9);
   const Imported given = import_text(with("my_Dispatch_kernel"), {"dispatch_k"});
   expect(given, 4, 60);
-  EXPECT_EQ(given.communication.taken.longest(1).at(0).first, "my_Dispatch_kernel");
+  EXPECT_EQ(given.communication.longest(NameKind::kCommunication, 1).at(0).first, "my_Dispatch_kernel");
   EXPECT_THAT(said_by([&] { import_text(with("x"), {""}); }), HasSubstr("--communication needs a word"));
 }
 
