@@ -9,7 +9,7 @@
 
 namespace hopbench {
 
-/// What a name says: communication, perhaps (a word as reduce, gather or dispatch), or another work.
+/// Kinds of work: communication, perhaps communication (a word as reduce, gather or dispatch), or another one.
 enum class NameKind { kOther, kSuspect, kCommunication };
 
 class Communication {
