@@ -13,6 +13,7 @@
 #include <map>
 #include <optional>
 #include <string_view>
+#include <utility>
 
 #include "backends/base/error.h"
 #include "backends/base/printable.h"
@@ -176,30 +177,23 @@ struct Trace::Rows::Archive {
   std::vector<std::uint8_t> bytes{};
   const std::uint8_t* at = nullptr;
 
-  void copy(void* member, std::size_t size) {
-    auto* const to = static_cast<std::uint8_t*>(member);
-    if (at == nullptr) {
-      bytes.insert(bytes.end(), to, to + size);
+  template <class T>
+  void copy(T& member) {
+    auto* const to = reinterpret_cast<std::uint8_t*>(&member);
+    if constexpr (requires { member.resize(0); }) {
+      std::size_t size = member.size();
+      copy(size);
+      member.resize(size);
+      for (auto& each : member) copy(each);
+    } else if (at == nullptr) {
+      bytes.insert(bytes.end(), to, to + sizeof member);
     } else {
-      std::copy_n(at, size, to);
-      at += size;
+      std::copy_n(std::exchange(at, at + sizeof member), sizeof member, to);
     }
   }
-  template <class Array>
-  void copy_array(Array& array) {
-    std::size_t size = array.size();
-    copy(&size, sizeof size);
-    array.resize(size);
-    copy(array.data(), size * sizeof(array[0]));
-  }
   void copy_trace(Trace& t) {
-    copy(&t.kind_, sizeof t.kind_), copy(&t.ranks_, sizeof t.ranks_), copy(&t.mean_, sizeof t.mean_);
-    copy(&t.least_, sizeof t.least_), copy(&t.incomplete_, sizeof t.incomplete_), copy(&t.length_, sizeof t.length_);
-    copy_array(t.digest_), copy_array(t.numbers_), copy_array(t.values_);
-    std::size_t series = t.series_.size();
-    copy(&series, sizeof series);
-    t.series_.resize(series);
-    for (Series& own : t.series_) copy_array(own);
+    const auto all = [this](auto&... members) { (copy(members), ...); };
+    all(t.kind_, t.ranks_, t.mean_, t.least_, t.incomplete_, t.length_, t.digest_, t.numbers_, t.values_, t.series_);
   }
 };
 

@@ -18,6 +18,7 @@
 
 #include "backends/base/error.h"
 #include "backends/base/printable.h"
+#include "backends/base/process/kept.h"
 #include "backends/base/text.h"
 #include "results/files/csv.h"
 #include "results/files/files.h"
@@ -38,34 +39,30 @@ constexpr const char* kOwnFiles[] = {kSuite,       kContext,           kTrials, 
                                      "trials.csv", "ranks.csv",        "curve.csv", "host.csv",
                                      "summary.md", "calibration.json", "dump.txt"};
 
-class File {
+class File : Descriptor {
  public:
-  File(const std::string& path, int flags) : path_(path), fd_(::open(path.c_str(), flags | O_CLOEXEC, 0644)) {
-    if (fd_ < 0) throw cannot("open", path_, errno);
+  File(const std::string& path, int flags) : Descriptor(::open(path.c_str(), flags | O_CLOEXEC, 0644)), path_(path) {
+    if (get() < 0) throw cannot("open", path_, errno);
   }
-  ~File() { ::close(fd_); }
-  File(const File&) = delete;
-  File& operator=(const File&) = delete;
 
-  off_t size() const { return ::lseek(fd_, 0, SEEK_END); }
+  off_t size() const { return ::lseek(get(), 0, SEEK_END); }
   void truncate(off_t size) const {
-    if (::ftruncate(fd_, size) != 0) throw cannot("shorten", path_, errno);
+    if (::ftruncate(get(), size) != 0) throw cannot("shorten", path_, errno);
   }
   /// Writes all of the text, usually in one call, and flushes it onto the disk.
   void write(std::string_view text) const {
     while (!text.empty()) {
-      const ssize_t written = ::write(fd_, text.data(), text.size());
+      const ssize_t written = ::write(get(), text.data(), text.size());
       if (written < 0 && errno == EINTR) continue;
       if (written < 0) throw cannot("write", path_, errno);
       text.remove_prefix(static_cast<std::size_t>(written));
     }
     // EINVAL: not a regular file (/dev/stdout), which is not on a disk
-    if (::fdatasync(fd_) != 0 && errno != EINVAL) throw cannot("write", path_, errno);
+    if (::fdatasync(get()) != 0 && errno != EINVAL) throw cannot("write", path_, errno);
   }
 
  private:
   std::string path_;
-  int fd_;
 };
 
 std::string must_read(const std::string& path,
@@ -153,11 +150,10 @@ void unpack(const std::string& path, RowsText& rows) {
 
 /// Opens and locks the folder. No other process can lock it until it is closed.
 std::shared_ptr<void> lock(const std::string& path) {
-  const int fd = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (fd < 0) throw cannot("open", path, errno);
-  std::shared_ptr<void> held(nullptr, [fd](void*) { ::close(fd); });
+  const auto held = std::make_shared<Descriptor>(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (held->get() < 0) throw cannot("open", path, errno);
   // Any other error: a file system without locks, on which other processes cannot be detected.
-  if (::flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+  if (::flock(held->get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
     throw usage_error(printable(path) + ": another hopbench is at work in this folder: wait until it has ended");
   }
   return held;
@@ -240,34 +236,28 @@ bool is_part_of_run(const std::string& file) {
 
 void check_free(const std::string& folder, std::span<const std::string> inputs) {
   std::error_code ignored;
-  const auto whole_path = [&](const std::string& path) {
-    return fs::weakly_canonical(fs::absolute(path, ignored), ignored);
-  };
-  for (const std::string& input : inputs) {
-    const fs::path to = whole_path(folder), from = whole_path(input);
-    if (!holds_run(input) || to == from || !lies_in(to, from)) continue;
-    throw usage_error(fmt::format("{} lies in {}, which is read: choose a folder elsewhere with -o", printable(folder),
-                                  printable(input)));
-  }
-  if (!fs::exists(folder, ignored)) return check_takes_entries(folder, "make");
-  if (!fs::is_directory(folder, ignored))
+  const fs::path whole = fs::weakly_canonical(fs::absolute(folder, ignored), ignored);
+  const bool there = fs::exists(folder, ignored);
+  if (there && !fs::is_directory(folder, ignored))
     throw environment_error("cannot make " + printable(folder) + ": Not a directory: choose another with -o");
-  const fs::path whole = fs::canonical(folder, ignored);
   for (const std::string& input : inputs) {
-    if (!lies_in(whole_path(input), whole)) continue;
-    throw usage_error(
-        fmt::format("{} holds {}, which this run reads and its results might overwrite: choose a new or "
-                    "empty folder with -o",
-                    printable(folder), printable(input)));
+    const fs::path from = fs::weakly_canonical(fs::absolute(input, ignored), ignored);
+    if (there && lies_in(from, whole))
+      throw usage_error(fmt::format(
+          "{} holds {}, which this run reads and its results might overwrite: choose a new or empty folder with -o",
+          printable(folder), printable(input)));
+    if (holds_run(input) && lies_in(whole, from))
+      throw usage_error(fmt::format("{} lies in {}, which is read: choose a folder elsewhere with -o",
+                                    printable(folder), printable(input)));
   }
+  if (!there) return check_takes_entries(folder, "make");
   if (holds_run(folder)) {
     throw usage_error(printable(folder) + " holds a run already: go on with it by --resume " + shell_word(folder) +
                       " or choose another with -o");
   }
   if (const std::string content = content_of(folder); !content.empty()) {
     throw usage_error(
-        fmt::format("{} is not empty and does not hold a run of hopbench ({}): choose a new or empty "
-                    "folder with -o",
+        fmt::format("{} is not empty and does not hold a run of hopbench ({}): choose a new or empty folder with -o",
                     printable(folder), printable(content)));
   }
   check_takes_entries(folder, "write");
