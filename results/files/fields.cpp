@@ -76,6 +76,12 @@ using P = CurvePoint;
 constexpr const char *kEvery = "", *kTrials = "trials.csv", *kRanks = "ranks.csv", *kCurve = "curve.csv",
                      *kHost = "host.csv";
 
+/// Returns a column of host.csv, which another run need not have again.
+template <auto kMember>
+constexpr Field<RankRecord> of_host(const char* name, const char* unit, const char* meaning) {
+  return stored<kMember>(name, kHost, unit, meaning).never_compared();
+}
+
 constexpr Field<TrialLabels> kLabels[] = {
     stored<&L::scenario>("scenario", kEvery, "", "the scenario's name in the suite"),
     stored<&L::variant>("variant", kEvery, "", "the variant's label in the suite, or its protocol with its knobs"),
@@ -95,8 +101,8 @@ constexpr Field<TrialLabels> kLabels[] = {
     stored<&L::clock>("clock", kTrials, "", "`virtual` or `real`"),
     stored<&L::world>("world", kTrials, "", "number of ranks: workers and servers"),
     stored<&L::hosts>("hosts", kTrials, "",
-                      "number of hosts that the ranks are on, by the suite's placement (`network.hosts`). Hosts "
-                      "of servers, of Prague's generator and of partial_reduce's controller count too"),
+                      "number of hosts that the ranks are on, by the suite's placement (`network.hosts`). Hosts of "
+                      "servers, of Prague's generator and of partial_reduce's controller count too"),
     stored<&L::batch>("batch", kTrials, "", "samples in a gradient of one worker"),
     stored<&L::model>("model", kTrials, "", "the model that is trained"),
     stored<&L::dataset>("dataset", kTrials, "", "the data set that the model is trained and tested on"),
@@ -112,8 +118,7 @@ constexpr Field<TrialLabels> kLabels[] = {
                              "1: some rule that the trial uses is called `likely` or `guess`, and not `sure` "
                              "([protocols.md](protocols.md))"),
     stored<&L::source>("source", kTrials, "",
-                       "what the description of the protocol rests on: its provenance "
-                       "([protocols.md](protocols.md))"),
+                       "what the description of the protocol rests on: its provenance ([protocols.md](protocols.md))"),
     stored<&L::reading>(
         "reading", kTrials, "",
         "how the protocol's paper was read: the name of the notes on it ([protocols.md](protocols.md))"),
@@ -141,8 +146,8 @@ constexpr Field<TrialRecord> kTrial[] = {
     warning_kinds(),
     stored<&T::time_s>("time_s", kTrials, "s", "when the last worker that was not lost finished"),
     stored<&T::ranks_lost>("ranks_lost", kTrials, "",
-                           "number of workers that crashed or left before the end, by the scenario. Rates, losses "
-                           "and `params_hash` are of the others"),
+                           "number of workers that crashed or left before the end, by the scenario. Rates, losses and "
+                           "`params_hash` are of the others"),
     stored<&T::first_lost_s>("first_lost_s", kTrials, "s", "when the first worker was lost; empty: none was")
         .shown(first_lost),
     computed<T>(sum<&R::iters, kWorkers>, "iters_total", kTrials, "iterations",
@@ -150,20 +155,17 @@ constexpr Field<TrialRecord> kTrial[] = {
     computed<T>(sum<&R::iters_jumped, kWorkers>, "iters_jumped", kTrials, "iterations",
                 "iterations that were skipped by a jump"),
     computed<T>(least_iters, "iters_min_rank", kTrials, "iterations", "iterations of the worker with the fewest"),
-    computed<T>(
-        sum<&R::gradients, kAll>, "gradients", kTrials, "",
-        "gradients that were computed. One that was computed in parts counts once, also if it ended early and what "
-        "there was of it is used (dropcompute, abs_sgd). One that was cut short and thrown away is none: see "
-        "`gradients cut`"),
-    computed<T>(
-        sum<&R::gradients_lost, kAll>, "gradients_lost", kTrials, "",
-        "gradients that were computed but lost: (1) a jump threw them away, and no update with them had been sent in "
-        "time for any neighbour (the sender's tokens say what is in time), (2) a server refused them as too late, or "
-        "(3) "
-        "the round that they were for was over (dybw). "
-        "More gradients than these may have reached no other model, for example because no receiver used an update "
-        "that was sent in time. If Hop's workers do not jump, or keep their own model in a jump, nothing is counted, "
-        "because that model keeps the work, however late its updates are"),
+    computed<T>(sum<&R::gradients, kAll>, "gradients", kTrials, "",
+                "gradients that were computed. One that was computed in parts counts once, also if it ended early and "
+                "what there was of it is used (dropcompute, abs_sgd). One that was cut short and thrown away is none: "
+                "see `gradients cut`"),
+    computed<T>(sum<&R::gradients_lost, kAll>, "gradients_lost", kTrials, "",
+                "gradients that were computed but lost: (1) a jump threw them away, and no update with them had been "
+                "sent in time for any neighbour (the sender's tokens say what is in time), (2) a server refused them "
+                "as too late, or (3) the round that they were for was over (dybw). More gradients than these may have "
+                "reached no other model, for example because no receiver used an update that was sent in time. If "
+                "Hop's workers do not jump, or keep their own model in a jump, nothing is counted, because that model "
+                "keeps the work, however late its updates are"),
     computed<T>(sum<&R::samples, kAll>, "samples", kTrials, "samples", "samples in all gradients that were computed"),
     computed<T>(sum<&R::bytes_sent, kAll>, "bytes_sent", kTrials, "bytes",
                 "bytes that all ranks sent: the payload of each message, and 64 for its header"),
@@ -184,19 +186,16 @@ constexpr Field<TrialRecord> kTrial[] = {
         "samples_heard_per_s", kTrials, "samples/s",
         "the part of `samples_per_s` whose gradients reached others: another worker averaged an update that contains "
         "them (the first one that was sent after them, or a later one), or a server applied them. The last gradients "
-        "of a worker count as heard. Where Hop jumps, an update that was sent in "
-        "time counts too, although with backup workers it may be that no receiver uses it. Empty: workers were lost, "
-        "or a row of schema 1.2 or older")
+        "of a worker count as heard. Where Hop jumps, an update that was sent in time counts too, although with backup "
+        "workers it may be that no receiver uses it. Empty: workers were lost, or a row of schema 1.2 or older")
         .shown(if_known<&T::samples_heard_per_s>),
-    stored<&T::window_ideal_samples_per_s>(
-        "window_ideal_samples_per_s", kTrials, "samples/s",
-        "bound: the rate if no worker's device had idled in this trial's window. Empty: no cost is "
-        "known, or a row of schema 1.0")
+    stored<&T::window_ideal_samples_per_s>("window_ideal_samples_per_s", kTrials, "samples/s",
+                                           "bound: the rate if no worker's device had idled in this trial's window. "
+                                           "Empty: no cost is known, or a row of schema 1.0")
         .shown(if_known<&T::window_ideal_samples_per_s>),
-    computed<T>(
-        goodput, "goodput", kTrials, "0 to 1",
-        "samples_heard_per_s / window_ideal_samples_per_s: the share of what the workers could have computed in "
-        "the window, without faults and waits, that reached others. Empty: one of the two is"),
+    computed<T>(goodput, "goodput", kTrials, "0 to 1",
+                "samples_heard_per_s / window_ideal_samples_per_s: the share of what the workers could have computed "
+                "in the window, without faults and waits, that reached others. Empty: one of the two is"),
     stored<&T::slowest_rank_samples_per_s>("slowest_rank_samples_per_s", kTrials, "samples/s",
                                            "bound: all workers at the rate of the slowest"),
     stored<&T::without_slowest_samples_per_s>(
@@ -205,18 +204,17 @@ constexpr Field<TrialRecord> kTrial[] = {
     stored<&T::overrun_share>("overrun_share", kTrials, "0 to 1",
                               "iterations whose arithmetic did not fit its slot (real processes)")
         .never_compared(),
-    computed<T>(largest<&R::gap_max, kWorkers>, "gap_max", kTrials, "iterations",
-                "the largest number of iterations by which a worker was ahead of the slowest worker that had not "
-                "finished"),
+    computed<T>(
+        largest<&R::gap_max, kWorkers>, "gap_max", kTrials, "iterations",
+        "the largest number of iterations by which a worker was ahead of the slowest worker that had not finished"),
     stored<&T::gap_bound>("gap_bound", kTrials, "iterations",
                           "how large `gap_max` can get, by the protocol ([protocols.md](protocols.md)); empty: there "
                           "is no bound, none is known, or workers were lost")
         .shown(if_known<&T::gap_bound>),
     computed<T>(largest<&R::staleness_max, kAll>, "staleness_max", kTrials, "iterations", "the largest of `ranks.csv`"),
-    stored<&T::params_hash>(
-        "params_hash", kTrials, "16 hex digits",
-        "hash over the last reported vectors of all workers, in rank order; two hashes are equal if all bits are "
-        "equal. Compare it only where the stop rule is `iterations`")
+    stored<&T::params_hash>("params_hash", kTrials, "16 hex digits",
+                            "hash over the last reported vectors of all workers, in rank order; two hashes are equal "
+                            "if all bits are equal. Compare it only where the stop rule is `iterations`")
         .of_arithmetic(),
     computed<T>(mean_figure, "figure: NAME", kTrials, "",
                 "a figure of the protocol's own, mean over its ranks; a column for each that occurs in the run")
@@ -257,23 +255,23 @@ constexpr Field<TableLine> kLine[] = {
 constexpr Field<RankRecord> kRank[] = {
     stored<&R::rank>("rank", kRanks, "", "number of the rank, from 0; servers last"),
     stored<&R::worker>("worker", kRanks, "",
-                       "the worker's number in the suite, which differs from `rank` where the variant is without "
-                       "some; empty: a server, or a row of an older version")
+                       "the worker's number in the suite, which differs from `rank` where the variant is without some; "
+                       "empty: a server, or a row of an older version")
         .shown(worker_text)
         .never_compared(),
     stored<&R::server>("server", kRanks, "", "`worker` or `server`").named("role").shown(role),
-    stored<&R::lost>("lost", kRanks, "",
-                     "`crash`, `leave`: the rank was lost before the end, by the scenario. For a crashed rank only "
-                     "the time of the crash is known and, in curves, how many samples it had computed; its counters "
-                     "were lost with it"),
-    stored<&R::finished>("finished", kRanks, "s",
-                         "when the rank's protocol code returned; 0: a server that was ended because nobody needed "
-                         "it any more")
+    stored<&R::lost>(
+        "lost", kRanks, "",
+        "`crash`, `leave`: the rank was lost before the end, by the scenario. For a crashed rank only the time of the "
+        "crash is known and, in curves, how many samples it had computed; its counters were lost with it"),
+    stored<&R::finished>(
+        "finished", kRanks, "s",
+        "when the rank's protocol code returned; 0: a server that was ended because nobody needed it any more")
         .named("finished_s"),
     stored<&R::compute>("compute", kRanks, "s", "time in gradients, as paced, slowdown included").named("compute_s"),
     computed<R>(waited, "wait_s", kRanks, "s",
-                "time that the rank's protocol code waited, including hangs of the scenario; the waiting of its "
-                "helper threads for work is not counted"),
+                "time that the rank's protocol code waited, including hangs of the scenario; the waiting of its helper "
+                "threads for work is not counted"),
     stored<&R::injected_delay>("injected_delay", kRanks, "s",
                                "the part of `compute_s` that the scenario's slowdown added")
         .named("injected_delay_s"),
@@ -296,91 +294,69 @@ constexpr Field<RankRecord> kRank[] = {
     stored<&R::staleness_max>("staleness_max", kRanks, "iterations",
                               "the largest value of which `staleness_mean` is the mean"),
     stored<&R::gap_mean>("gap_mean", kRanks, "iterations",
-                         "at each entry of an iteration except the first: its own iteration minus that of the "
-                         "slowest unfinished worker; mean"),
+                         "at each entry of an iteration except the first: its own iteration minus that of the slowest "
+                         "unfinished worker; mean"),
     stored<&R::gap_max>("gap_max", kRanks, "iterations", "the largest value of which `gap_mean` is the mean"),
     stored<&R::heard>("heard").never_compared(),
     stored<&R::heard_step>("heard_step").never_compared(),
     stored<&R::lost_in>("lost_in").never_compared(),
     stored<&R::queue_max>("queue_max", kRanks, "messages",
-                          "largest number of messages in its mailbox, at the "
-                          "moments when it read it"),
+                          "largest number of messages in its mailbox, at the moments when it read it"),
     stored<&R::waits>("waits", kRanks, "s", "`wait_s` by reason; a column for each reason that occurs in the run")
         .named("wait_s: REASON")
         .shown(wait)
         .for_each(reasons_of),
-    stored<&R::figures>("figures", kRanks, "",
-                        "a figure of the protocol's own ([protocols.md](protocols.md)); a column for each that occurs "
-                        "in the run")
+    stored<&R::figures>(
+        "figures", kRanks, "",
+        "a figure of the protocol's own ([protocols.md](protocols.md)); a column for each that occurs in the run")
         .named("figure: NAME")
         .shown(figure)
         .for_each(figures_of),
     stored<&R::host>("host"),
     stored<&R::bytes_to>("bytes_to"),
-    stored<&R::cpu_s>("cpu_s", kHost, "s",
-                      "CPU time of the process; `all`: their sum. Virtual time is one process: see `all`")
-        .never_compared(),
-    stored<&R::cpu_wait_s>(
-        "cpu_wait_s", kHost, "s",
-        "run delay (runnable, but no core) of all its threads, in compute slots too. 0 where the kernel "
-        "does not tell")
-        .never_compared(),
-    stored<&R::contended_s>(
-        "contended_s", kHost, "s",
-        "run delay (runnable, but no core) outside compute slots or past their deadlines; unpaced, all "
-        "of it. 0 where the kernel does not tell")
-        .never_compared(),
-    stored<&R::overruns>("overruns", kHost, "", "gradients whose arithmetic outlasted their slot").never_compared(),
-    stored<&R::max_rss_bytes>("max_rss_bytes", kHost, "bytes", "largest resident memory; `all`: of the largest process")
-        .never_compared(),
-    stored<&R::state_vectors>(
-        "state_vectors", kHost, "",
-        "vectors of the model's size that the rank keeps: the fewest that its process held at the "
-        "start of an iteration (a server: of a wait), from the 20th on, gradients that stay in memory included, "
-        "momentum of sparse models not. 0: none, or not known, as in virtual time and with fewer iterations. `all`: "
-        "their sum")
-        .never_compared(),
-    stored<&R::awaited_bodies>("awaited_bodies", kHost, "",
-                               "Gloo: vectors that had to wait until the receiver asked for them, because they did "
-                               "not fit into its memory of `transport.eager_bytes`")
-        .never_compared(),
-    stored<&R::carriers>("carriers", kHost, "",
-                         "the other ranks that the rank was connected to, grouped by transport: `shm: 0-2; gloo: 3 5`")
-        .never_compared(),
-    stored<&R::congestion_control>("congestion_control", kHost, "",
-                                   "TCP's, where the rank used TCP: `cubic`, `reno`, `bbr`")
-        .never_compared(),
-    stored<&R::gpu>("gpu", kHost, "", "PCI address of the GPU that the rank computed on").never_compared(),
-    stored<&R::gpu_shared_well>("gpu_mps", kHost, "",
-                                "NVIDIA's MPS was there, so that ranks on one GPU computed side by side, not in turns")
-        .never_compared(),
-    stored<&R::gpu_fallbacks>(
-        "gpu_fallbacks", kHost, "",
-        "number of ranks whose GPU memory could not be read in place, plus number of batch sizes without a CUDA graph: "
-        "see gpu_remarks")
-        .never_compared(),
-    stored<&R::gpu_remarks>("gpu_remarks", kHost, "", "how the rank used its GPU: graphs, shared memory, waits")
-        .never_compared(),
-    stored<&R::staged_bodies>("staged_bodies", kHost, "",
-                              "vectors that were copied between the rank's GPU and host memory for messages")
-        .never_compared(),
-    stored<&R::link_late_median_s>(
-        "link_late_median_s", kHost, "s",
-        "for emulated links: how late messages arrived that the rank waited for (median); `all`: the largest value "
-        "of any rank")
-        .never_compared(),
-    stored<&R::link_late_p99_s>("link_late_p99_s", kHost, "s", "the 99th percentile of that lateness").never_compared(),
-    stored<&R::machine>("machine", kHost, "",
-                        "the machine that the rank ran on, if the run uses several machines (docs/clusters.md)")
-        .never_compared(),
+    of_host<&R::cpu_s>("cpu_s", "s",
+                       "CPU time of the process; `all`: their sum. Virtual time is one process: see `all`"),
+    of_host<&R::cpu_wait_s>(
+        "cpu_wait_s", "s",
+        "run delay (runnable, but no core) of all its threads, in compute slots too. 0 where the kernel does not tell"),
+    of_host<&R::contended_s>("contended_s", "s",
+                             "run delay (runnable, but no core) outside compute slots or past their deadlines; "
+                             "unpaced, all of it. 0 where the kernel does not tell"),
+    of_host<&R::overruns>("overruns", "", "gradients whose arithmetic outlasted their slot"),
+    of_host<&R::max_rss_bytes>("max_rss_bytes", "bytes", "largest resident memory; `all`: of the largest process"),
+    of_host<&R::state_vectors>(
+        "state_vectors", "",
+        "vectors of the model's size that the rank keeps: the fewest that its process held at the start of an "
+        "iteration (a server: of a wait), from the 20th on, gradients that stay in memory included, momentum of sparse "
+        "models not. 0: none, or not known, as in virtual time and with fewer iterations. `all`: their sum"),
+    of_host<&R::awaited_bodies>("awaited_bodies", "",
+                                "Gloo: vectors that had to wait until the receiver asked for them, because they did "
+                                "not fit into its memory of `transport.eager_bytes`"),
+    of_host<&R::carriers>(
+        "carriers", "", "the other ranks that the rank was connected to, grouped by transport: `shm: 0-2; gloo: 3 5`"),
+    of_host<&R::congestion_control>("congestion_control", "", "TCP's, where the rank used TCP: `cubic`, `reno`, `bbr`"),
+    of_host<&R::gpu>("gpu", "", "PCI address of the GPU that the rank computed on"),
+    of_host<&R::gpu_shared_well>(
+        "gpu_mps", "", "NVIDIA's MPS was there, so that ranks on one GPU computed side by side, not in turns"),
+    of_host<&R::gpu_fallbacks>("gpu_fallbacks", "",
+                               "number of ranks whose GPU memory could not be read in place, plus number of batch "
+                               "sizes without a CUDA graph: see gpu_remarks"),
+    of_host<&R::gpu_remarks>("gpu_remarks", "", "how the rank used its GPU: graphs, shared memory, waits"),
+    of_host<&R::staged_bodies>("staged_bodies", "",
+                               "vectors that were copied between the rank's GPU and host memory for messages"),
+    of_host<&R::link_late_median_s>("link_late_median_s", "s",
+                                    "for emulated links: how late messages arrived that the rank waited for (median); "
+                                    "`all`: the largest value of any rank"),
+    of_host<&R::link_late_p99_s>("link_late_p99_s", "s", "the 99th percentile of that lateness"),
+    of_host<&R::machine>("machine", "",
+                         "the machine that the rank ran on, if the run uses several machines (docs/clusters.md)"),
     stored<&R::marks>("marks").never_compared(),
 };
 
 constexpr Field<CurvePoint> kPoint[] = {
-    stored<&P::model>(
-        "model", kCurve, "",
-        "`mean` (of the workers' models), `median rank`, `worst rank` (by loss at this point), `server` (the parameter "
-        "servers' own, all parts at one instant)"),
+    stored<&P::model>("model", kCurve, "",
+                      "`mean` (of the workers' models), `median rank`, `worst rank` (by loss at this point), `server` "
+                      "(the parameter servers' own, all parts at one instant)"),
     stored<&P::time>("time", kCurve, "s", "time of the evaluation on the trial's clock").named("time_s"),
     stored<&P::iteration>("iteration", kCurve, "iterations", "iterations that were finished, mean over the workers"),
     stored<&P::samples>("samples", kCurve, "samples", "samples of all workers together"),
@@ -388,8 +364,7 @@ constexpr Field<CurvePoint> kPoint[] = {
                      "mean loss over the first `evaluation_samples` of the test set")
         .of_arithmetic(),
     stored<&P::accuracy>("accuracy", kCurve, "0 to 1",
-                         "share of right answers on those samples; 0 where the model "
-                         "has none")
+                         "share of right answers on those samples; 0 where the model has none")
         .of_arithmetic(),
     stored<&P::consensus_distance>("consensus_distance", kCurve, "",
                                    "root mean square distance of the workers' models from their mean")

@@ -63,10 +63,9 @@ bool check_without(const Draft& draft, const Configuration& c, const VariantDraf
     wrong(first, fmt::format("is without all {} workers: leave one to train", c.workers()));
   for (const ScenarioDraft* scenario : scenarios_of(draft, *c.measure)) {
     if (scenario->faults.empty()) continue;
-    wrong(first,
-          fmt::format("leaves workers out, and scenario '{}' has faults, which name ranks: give them measures of "
-                      "their own, by 'protocols' and 'scenarios'",
-                      scenario->name));
+    wrong(first, fmt::format("leaves workers out, and scenario '{}' has faults, which name ranks: give them measures "
+                             "of their own, by 'protocols' and 'scenarios'",
+                             scenario->name));
   }
   return right;
 }

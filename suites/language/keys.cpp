@@ -142,21 +142,18 @@ const std::vector<SuiteKey> kKeys = {
      to<kWork, &WorkloadSpec::split, &SplitSpec::shards_per_worker>("split_shards_per_worker")},
     {"model.split.feature", T::kInteger, "-1", -1, 1e9, nullptr,
      "by_feature: the samples are sorted by this feature, from 0, and cut, and the slices are dealt at random; -1: by "
-     "the sum of all (brightness); of "
-     "sparse rows: the columns in use, counted from 0",
+     "the sum of all (brightness); of sparse rows: the columns in use, counted from 0",
      to<kWork, &WorkloadSpec::split, &SplitSpec::feature>("split_feature")},
     {"model.augment", T::kName, "\"none\"", 0, 0, augmentations,
      "pad_crop_flip: a training picture is padded by 4, cropped at random and mirrored half the time",
      to<kWork, &WorkloadSpec::augment>("augment")},
     {"model.size", T::kInteger, "0", 0, 1e10, nullptr,
      "parameters of `timing_only`, unless `model.wire_bytes` is given, and of `quadratic` (at most 4096); 0: the "
-     "model's "
-     "default",
+     "model's default",
      to<kWork, &WorkloadSpec::size>("size")},
     {"model.profile", T::kFile, "", 0, 0, nullptr,
      "timing_only, instead of `model.size`: file with the sizes and times of a gradient's buckets, beside the suite or "
-     "in "
-     "the current folder"},
+     "in the current folder"},
     {"model.wire_bytes", T::kInteger, "0", 0, 4e12, nullptr,
      "bytes that messages and vector operations charge for the whole model, for a small one that stands for a large "
      "one (sim); 0: its own. timing_only has the buckets of a gradient of so many bytes",
@@ -360,8 +357,7 @@ const std::vector<SuiteKey> kKeys = {
     {"scenario.compute.correlated", T::kName, "\"rank\"", 0, 0, draw_groups, "who shares a draw"},
     {"scenario.compute.of", T::kName, "\"gradients\"", 0, 0, slowed_work,
      "what is slow; all: also averages and optimizer steps, and those of a server on the worker's host (one on a host "
-     "of "
-     "its own stays fast)"},
+     "of its own stays fast)"},
     {"scenario.compute.from", T::kDuration, "\"0s\"", 0, kDays, nullptr, "the rule holds from here"},
     {"scenario.compute.until", T::kDuration, "", 0, kDays, nullptr, "to here; to the end if not set"},
     {"scenario.links", T::kTables, "[]", 0, 0, nullptr,

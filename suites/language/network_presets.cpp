@@ -14,8 +14,7 @@ constexpr PresetValue kGoodput{"network.goodput", "0.941",
                                "1448 bytes of payload in 1538 on the link (IEEE 802.3, RFC 7323)"};
 constexpr PresetValue kZoneLatency{"network.latency", "\"100us\"",
                                    "half a round trip in one zone of a cloud, 0.20 to 0.26 ms on average (orensol.com, "
-                                   "2009/05/24): measure yours with "
-                                   "`hopbench calibrate --hosts`"};
+                                   "2009/05/24): measure yours with `hopbench calibrate --hosts`"};
 
 }  // namespace
 
@@ -30,8 +29,7 @@ const std::vector<NetworkPreset>& network_presets() {
         {"network.racks", "2", "the preset's name"},
         {"network.uplink", "\"33.3Gbit/s\"",
          "what four hosts have of four uplinks of 100 Gbit/s that a rack of 48 hosts shares: 3:1, the upper end of "
-         "what "
-         "is usual for leaf and spine. It stays the same with more hosts or fewer: set `uplink` then"},
+         "what is usual for leaf and spine. It stays the same with more hosts or fewer: set `uplink` then"},
         kGoodput,
         kZoneLatency}},
       {"WAN 100 Mbit/s",

@@ -243,11 +243,10 @@ void apply_overrides(Draft& draft, const Value& root, const SuiteOptions& option
   double points = 1;
   for (const Axis& axis : draft.axes) points *= double(axis.values.size());
   if (points * double(std::max<std::size_t>(1, draft.measures.size())) <= kMostConfigurations) return;
-  mistakes.add(
-      draft.axes.empty() ? draft.place : draft.axes.front().place,
-      fmt::format("{} measures at {} points of the matrix are more than {} settings: fewer values in [matrix], "
-                  "or several suites",
-                  draft.measures.size(), points, kMostConfigurations));
+  mistakes.add(draft.axes.empty() ? draft.place : draft.axes.front().place,
+               fmt::format("{} measures at {} points of the matrix are more than {} settings: fewer values in "
+                           "[matrix], or several suites",
+                           draft.measures.size(), points, kMostConfigurations));
   draft.axes.clear();
   draft.measures.resize(1);
 }

@@ -81,8 +81,8 @@ void add_idle_settings(const Draft& draft, std::vector<std::string>& notes) {
   };
   if (!in_no_measure(monitored) && std::none_of(draft.variants.begin(), draft.variants.end(), reads_load))
     notes.emplace_back(
-        "load_noise and load_delay change nothing: no variant reads the processors' load, as lb_bsp with "
-        "predictor = \"narx\" does");
+        "load_noise and load_delay change nothing: no variant reads the processors' load, as lb_bsp with predictor = "
+        "\"narx\" does");
   const auto asks = [](const Layer& layer) { return layer.at("run.target.model").text != "auto"; };
   const auto has_target = [](const Layer& layer) { return layer.at("run.target.loss").as_real() > 0; };
   if (!in_no_measure(asks) && in_no_measure(has_target))
@@ -107,8 +107,8 @@ void add_drawn_and_left_out(const Draft& draft, std::vector<std::string>& notes)
   }
   if (!labels.empty())
     notes.push_back(
-        fmt::format("ranks = \"drawn\" and 'without': the slow worker is another in each repeat, so {} "
-                    "trains without it in some of them only",
+        fmt::format("ranks = \"drawn\" and 'without': the slow worker is another in each repeat, so {} trains without "
+                    "it in some of them only",
                     fmt::join(labels, ", ")));
 }
 
@@ -136,8 +136,8 @@ std::vector<std::string> notes_of(const Draft& draft, const std::string& tuning_
                                    [&](const MeasureDraft& m) { return has_control(draft, m); });
   if (!control)
     notes.emplace_back(
-        "no homogeneous control: without a scenario in which nobody is slow, what the protocols cost by "
-        "themselves is not seen");
+        "no homogeneous control: without a scenario in which nobody is slow, what the protocols cost by themselves is "
+        "not seen");
   std::vector<std::string> few, as_written, without_curve;
   std::set<std::string> shards{""};
   for (const MeasureDraft& measure : draft.measures) {
@@ -281,10 +281,9 @@ std::string read_suite_file(const std::string& path) {
   if (static_cast<std::streamsize>(text.size()) == kMost)
     throw usage_error(fmt::format("suite {}: is larger than {} MiB: no suite is", quotable(path), kMost >> 20));
   if (file.bad() || (path != "-" && !opened.is_open()))
-    throw usage_error(
-        fmt::format("suite {}: cannot be read: is the path right? `hopbench list suites` names those that "
-                    "come with the program",
-                    quotable(path)));
+    throw usage_error(fmt::format(
+        "suite {}: cannot be read: is the path right? `hopbench list suites` names those that come with the program",
+        quotable(path)));
   return text;
 }
 

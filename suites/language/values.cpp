@@ -57,10 +57,9 @@ bool in_range(const SuiteKey& key, double number, const Value& value, Mistakes& 
 // Refuses control characters, since texts reach tables, logs and terminals.
 bool check_printable(const SuiteKey& key, const Value& value, Mistakes& mistakes) {
   if (is_printable(value.text)) return true;
-  mistakes.add(value.place,
-               fmt::format("'{}' holds control characters: \"{}\": leave them out (line breaks, terminal escapes and "
-                           "marks of the writing direction)",
-                           last_part(key.path), quotable(value.text)));
+  mistakes.add(value.place, fmt::format("'{}' holds control characters: \"{}\": leave them out (line breaks, terminal "
+                                        "escapes and marks of the writing direction)",
+                                        last_part(key.path), quotable(value.text)));
   return false;
 }
 
