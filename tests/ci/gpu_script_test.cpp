@@ -22,7 +22,7 @@ struct Said {
 class GpuScript : public testing::Test {
  protected:
   void SetUp() override {
-    if (!fs::exists("/usr/bin/git")) GTEST_SKIP() << "there is no git, which ci/gpu and its stages call";
+    if (!fs::exists("/usr/bin/git")) GTEST_SKIP() << "there is no /usr/bin/git, which these tests put before ci/gpu";
   }
   /// A program that the script finds; of the machine's own it finds only the usual ones, so no nvidia-smi.
   void put(const std::string& name, const std::string& script) {

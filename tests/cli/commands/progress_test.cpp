@@ -20,7 +20,9 @@ template <class Say>
 std::optional<std::string> on_a_terminal(unsigned short columns, const Say& say) {
   const int master = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
   if (master < 0 || grantpt(master) != 0 || unlockpt(master) != 0) return std::nullopt;
-  const int slave = open(ptsname(master), O_RDWR | O_NOCTTY | O_CLOEXEC), before = dup(STDERR_FILENO);
+  const int slave = open(ptsname(master), O_RDWR | O_NOCTTY | O_CLOEXEC);
+  if (slave < 0) return std::nullopt;
+  const int before = dup(STDERR_FILENO);
   winsize size{};
   size.ws_col = columns;
   ioctl(slave, TIOCSWINSZ, &size);
