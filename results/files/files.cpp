@@ -75,7 +75,7 @@ void NewFile::check(bool good) const {
 }
 
 void NewFile::flush() {
-  errno = error_;
+  if (error_ != 0 || out()) errno = error_;  // otherwise errno is of the write that failed
   check(bool(out().flush()));
 }
 
