@@ -521,12 +521,15 @@ mutant(step_of_whole_batches "sample_mean;dropcompute" "self.per_sample(mean.sam
 mutant(own_time_limit "sample_mean;drop_times;dropcompute" "best_limit(iterations_in(all, self_.batch()))" "best_limit(iterations_in({numbers_, numbers_}, self_.batch()))")
 mutant(samples_not_counted "sample_mean;abs_sgd" "  divide_by_samples(self, g, samples);\n" "")
 
-# A-EDiT: all outer gradients weigh the same; none is too long.
+# A-EDiT: all outer gradients weigh the same; the weights that are told are others; none is too long.
 mutant(lengths_ignored "weighted_rounds;a_edit" "std::exp(least - each.length)" "std::exp(0 * (least - each.length))")
+mutant(weights_told_wrong "weighted_rounds;a_edit" "ring.weight * self_.worker_count()" "ring.weight")
 mutant(never_clipped "weighted_rounds;a_edit" "length > clip_ ? clip_ / length : 1" "length < 0 ? clip_ / length : 1")
 
-# DyBW: a worker that is done too late steps all the same.
+# DyBW: a worker that is done too late steps all the same; a gradient that is thrown away, or cut, is not told.
 mutant(late_step_made "dybw" "if (std::binary_search(active.begin(), active.end(), self.rank))" "if (g.whole)")
+mutant(loss_not_told "dybw" "self.lost(k, \"the round was over\");" "")
+mutant(cut_not_told "dybw" "self.abandoned();" "")
 
 # NetMax: a worker keeps its whole model and adds a share of another; a pull weighs twice as much.
 mutant(own_model_kept_whole "netmax" "static_cast<float>(1 - weight)" "static_cast<float>(1 - 0 * weight)")

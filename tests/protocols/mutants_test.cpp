@@ -181,8 +181,11 @@ HB_MUTANT(step_of_whole_batches, dropcompute)
 HB_MUTANT(own_time_limit, dropcompute)
 HB_MUTANT(samples_not_counted, abs_sgd)
 HB_MUTANT(lengths_ignored, a_edit)
+HB_MUTANT(weights_told_wrong, a_edit)
 HB_MUTANT(never_clipped, a_edit)
 HB_MUTANT(late_step_made, dybw)
+HB_MUTANT(loss_not_told, dybw)
+HB_MUTANT(cut_not_told, dybw)
 HB_MUTANT(own_model_kept_whole, netmax)
 HB_MUTANT(pull_weighs_twice, netmax)
 HB_MUTANT(learners_weigh_alike, decoupled_diloco)
@@ -421,9 +424,12 @@ const std::vector<Case> kCases = {
     {"own_time_limit", own_time_limit::dropcompute_protocol, kFewMeasured, {"front_parts"}, in_samples},
     {"samples_not_counted", samples_not_counted::abs_sgd_protocol, {}, {"replay"}, kept_in_samples},
     {"lengths_ignored", lengths_ignored::a_edit_protocol, {}, {"replay"}, kept},
+    {"weights_told_wrong", weights_told_wrong::a_edit_protocol, {}, {"weights_sum"}},
     {"never_clipped", never_clipped::a_edit_protocol, kClipped, {"replay"}, kept},
     {"late_step_made", late_step_made::dybw_protocol, {}, {"deadlock"}, in_samples},
-    {"own_model_kept_whole", own_model_kept_whole::netmax_protocol, {}, {"pulls"}},
+    {"loss_not_told", loss_not_told::dybw_protocol, {}, {"gradient_counts"}, in_samples},
+    {"cut_not_told", cut_not_told::dybw_protocol, {}, {"gradient_counts"}, in_samples},
+    {"own_model_kept_whole", own_model_kept_whole::netmax_protocol, {}, {"pulls", "weights_sum"}},
     {"pull_weighs_twice", pull_weighs_twice::netmax_protocol, {}, {"pulls"}},
     {"learners_weigh_alike", learners_weigh_alike::decoupled_diloco_protocol, {}, {"replay"}, kept},
     {"replaced_forgotten", replaced_forgotten::decoupled_diloco_protocol, {}, {"replay"}, kept},
