@@ -14,10 +14,8 @@ Examples:
   hopbench reproduce dssp --claim table1 --profile full
   hopbench reproduce dssp --from DIR               judge results that are there
   hopbench reproduce --kick-the-tires              the small sizes of all papers: under 5 minutes
-  hopbench reproduce hopbench                      the figures that the documentation publishes: measure and write them
 
-Exit codes: 0 every verdict is the expected one, 1 one is not, 6 data is missing (the others ran). Of hopbench: 0 no
-claim is false, 1 one is, 3 a command failed.)";
+Exit codes: 0 every verdict is the expected one, 1 one is not, 6 data is missing (the others ran).)";
 
 }  // namespace
 
@@ -25,7 +23,7 @@ void add_paper_commands(CLI::App& app, Parsed& parsed) {
   ReproduceCommand& o = parsed.reproduce;
   CLI::App& reproduce = *app.add_subcommand("reproduce", "claims of papers: run what shows them, and judge");
   reproduce.footer(kReproduceExamples);
-  reproduce.add_option("paper", o.paper, "a paper, or hopbench (default: tell which there are)");
+  reproduce.add_option("paper", o.paper, "a paper (default: tell which there are)");
   CLI::Option* list = reproduce.add_flag("--list", o.list, "its claims, and the command that repeats each");
   list->needs("paper");
   reproduce.add_option("--claim", o.claims, "only this claim; repeatable")->take_all()->needs("paper");
@@ -38,11 +36,6 @@ void add_paper_commands(CLI::App& app, Parsed& parsed) {
   reproduce.add_flag("--kick-the-tires", o.kick_the_tires, "the small sizes of every paper whose data is there");
   add_output(reproduce, "--json", o.json, "what came out as JSON (alone: on standard output)");
   reproduce.add_option("--markdown", o.markdown, "file: the rows of docs/reproduction/PAPER.md");
-  reproduce.add_flag("--judged", o.judged, "hopbench: only runs that judge something; write nothing")->needs("paper");
-  reproduce.add_option("--minutes", o.minutes, "hopbench: only runs that take at most this long")
-      ->check(check_above_zero)
-      ->needs("paper");
-  reproduce.add_flag("--pages", o.pages, "hopbench: write the last values into the pages; run nothing")->needs("paper");
   name_environment(reproduce);
   reproduce.callback([&] { parsed.command = [&] { return command_reproduce(parsed.reproduce); }; });
 }

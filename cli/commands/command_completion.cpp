@@ -6,7 +6,6 @@
 
 #include "cli/commands.h"
 #include "cli/papers/paper.h"
-#include "cli/papers/published.h"
 #include "models/dataset.h"
 #include "suites/language/keys.h"
 
@@ -108,11 +107,7 @@ Names arguments_of(const std::string& command) {
   if (command == "run" || command == "validate" || command == "tune" || command == "calibrate") return suite_files();
   if (command == "list") return listable();
   if (command == "explain") return explainable();
-  if (command == "reproduce") {
-    Names names = paper_names();
-    if (!published_root().empty()) names.push_back(kHopbench);
-    return names;
-  }
+  if (command == "reproduce") return paper_names();
   if (command == "completion") return {"bash", "zsh", "fish"};
   if (command == "new") return {"protocol"};
   if (command == "bench") return {"sim"};

@@ -12,7 +12,6 @@
 #include "cli/install_paths.h"
 #include "cli/outputs.h"
 #include "cli/papers/paper.h"
-#include "cli/papers/published.h"
 #include "cli/signals.h"
 #include "cli/tell.h"
 #include "results/files/csv.h"
@@ -51,9 +50,8 @@ Paper paper_called(const std::string& name) {
   for (const std::string& folder : paper_folders()) {
     if (fs::path(folder).filename() == name) return load_paper(folder);
   }
-  std::vector<std::string> names = paper_names();
+  const std::vector<std::string> names = paper_names();
   const std::string known = names.empty() ? "none are here" : "there are " + join(names, ", ");
-  names.emplace_back(kHopbench);
   throw usage_error(fmt::format("there is no paper '{}': {}.{}", name, known, did_you_mean(name, names)));
 }
 
@@ -239,8 +237,6 @@ void print_summary(const std::vector<JudgedClaim>& claims) {
 void check_command(const ReproduceCommand& options) {
   if (options.kick_the_tires && !(options.paper.empty() && options.claims.empty() && options.from.empty()))
     throw usage_error("--kick-the-tires is of all papers: leave the paper, --claim and --from out");
-  if (options.judged || options.pages || options.minutes)
-    throw usage_error("--judged, --pages and --minutes belong to the published figures: hopbench reproduce hopbench");
   if (!options.from.empty() && !options.output.empty()) throw usage_error("--from runs nothing: leave --output out");
 }
 
@@ -294,13 +290,10 @@ std::vector<std::string> paper_names() {
 }
 
 int command_reproduce(const ReproduceCommand& options) {
-  if (options.paper == kHopbench) return command_reproduce_hopbench(options);
   check_command(options);
   const bool alone = options.json && *options.json == "-";  // on standard output
   if (options.paper.empty() && !options.kick_the_tires) {
     put("-", papers_text(all_papers()));
-    if (!published_root().empty())
-      put("-", "\nhopbench: the figures that the documentation publishes: hopbench reproduce hopbench --list\n");
     return 0;
   }
   const std::vector<Paper> papers =

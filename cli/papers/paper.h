@@ -11,7 +11,7 @@
 namespace hopbench {
 
 struct ReproduceCommand {
-  std::string paper;                // a name, a folder with an expected.toml, or hopbench; empty: lists the papers
+  std::string paper;                // a name, or a folder with an expected.toml; empty: lists the papers
   bool list = false;                // its claims
   bool kick_the_tires = false;      // the smoke sizes of every paper whose data is there
   std::vector<std::string> claims;  // ids; empty: all
@@ -19,9 +19,6 @@ struct ReproduceCommand {
   std::string output, from;         // folders; empty output: hopbench-results/<utc>-<id>; empty from: runs the suites
   std::optional<std::string> json;  // absent, "-" (standard output), or a file
   std::string markdown;             // a file; empty: none
-  bool judged = false;              // of hopbench: only runs that judge something; nothing is written
-  bool pages = false;               // of hopbench: writes the last values into the pages; runs nothing
-  std::optional<double> minutes;    // of hopbench: only runs that take at most this long
   std::vector<std::string> command_line;
 };
 /// Returns 0 if every verdict is the expected one, 1 if not, 3 if trials failed that no verdict shows, 6 without data.
@@ -49,7 +46,5 @@ std::string judged_markdown(const std::vector<JudgedClaim>& claims);
 std::string command_of(const Paper& paper, const Claim& claim, const std::string& profile);
 /// Returns "needs ci/fetch-data cifar10"; "" if all data is there.
 std::string missing_data(const PaperSuite& suite);
-/// Returns true if the files of a data set are where it looks for them.
-bool data_is_here(const std::string& dataset);
 
 }  // namespace hopbench

@@ -82,16 +82,17 @@ PaperJson judged_entry(const JudgedClaim& judged) {
   return j;
 }
 
-}  // namespace
-
-bool JudgedClaim::expected() const {
-  return !finding || (finding->verdict == claim.expects.at(profile) && !finding->failed);
-}
-
+/// Returns true if the files of a data set are where it looks for them.
 bool data_is_here(const std::string& dataset) {
   const DatasetEntry& entry = find_dataset(dataset);
   std::error_code ignored;
   return entry.default_path.empty() || std::filesystem::is_directory(entry.default_path, ignored);
+}
+
+}  // namespace
+
+bool JudgedClaim::expected() const {
+  return !finding || (finding->verdict == claim.expects.at(profile) && !finding->failed);
 }
 
 std::string missing_data(const PaperSuite& suite) {

@@ -41,11 +41,6 @@ std::string KeyedTable::text(const std::string& key) {
   return value == nullptr ? "" : value->text;
 }
 
-std::string KeyedTable::text_or(const std::string& key, const std::string& otherwise) {
-  const Value* value = find(key, Value::Type::kText);
-  return value == nullptr ? otherwise : value->text;
-}
-
 std::optional<double> KeyedTable::number(const std::string& key) {
   const Value* value = find(key);
   if (value == nullptr) return std::nullopt;

@@ -1,4 +1,4 @@
-// A TOML table as papers and published figures read it, key by key. Every key that nothing reads is a mistake.
+// A TOML table as papers read it, key by key. Every key that nothing reads is a mistake.
 #pragma once
 
 #include <optional>
@@ -25,8 +25,6 @@ class KeyedTable {
   const Value* need(const std::string& key, Value::Type type);
   /// Returns a text that must be there and must not be empty; "" after a mistake.
   std::string text(const std::string& key);
-  /// Returns a text, or `otherwise` if it is missing.
-  std::string text_or(const std::string& key, const std::string& otherwise);
   /// Returns a finite number; nothing if it is missing.
   std::optional<double> number(const std::string& key);
   /// Returns a text that must be one of `names`.

@@ -129,7 +129,7 @@ const std::vector<Arrow>& arrows() {
       {"suites/",
        {"protocols/", "models/", "backends/", "results/files/record_json.h", "results/files/kinds.h",
         "results/files/machine.h", "results/arithmetic/steady.h", "results/arithmetic/statistics.h",
-        "results/arithmetic/critical_path.h", "results/judge/claim.h", "results/judge/published.h"}},
+        "results/arithmetic/critical_path.h", "results/judge/claim.h"}},
       {"cli/", {"suites/", "protocols/", "models/", "backends/", "results/"}},
       {"tests/checkers/", {}},
       {"tests/", {"cli/", "suites/", "protocols/", "models/", "backends/", "results/"}},

@@ -9,9 +9,7 @@
 #include <set>
 #include <sstream>
 
-#include "results/judge/published_pages.h"
 #include "results/tables/terms.h"
-#include "suites/claims/published.h"
 #include "tests/paths.h"
 
 namespace hopbench::tidy {
@@ -94,56 +92,6 @@ TEST(Tidy, NoProtocolCopiesAnothersLines) {
 
 TEST(Tidy, NoTwoTypesHaveOneName) {
   for (const std::string& complaint : check_names(tree())) ADD_FAILURE() << complaint;
-}
-
-// --- Published figures (docs/figures.md)
-// ------------------------------------------------------------------------------
-
-// The pages that quote measured figures of hopbench.
-const std::vector<std::string> kMeasuredPages{"README.md",
-                                              "docs/performance.md",
-                                              "docs/fidelity.md",
-                                              "docs/scale.md",
-                                              "docs/gate.md",
-                                              "docs/reliability.md",
-                                              "docs/fuzzing.md",
-                                              "docs/tuning.md",
-                                              "docs/sixteen_workers.md",
-                                              "docs/clusters.md",
-                                              "docs/measured/fidelity-one-machine.md",
-                                              "docs/measured/fidelity-shaped-links.md",
-                                              "docs/measured/vgg11-passes.md",
-                                              "docs/measured/real-ranks.md",
-                                              "docs/which_protocol.md"};
-// The pages among them whose figures have no entries yet. Nothing may be added here.
-const std::vector<std::string> kWithoutEntries{};
-
-std::string text_at(const std::string& path) {
-  std::ifstream in(fs::path(source_dir()) / path, std::ios::binary);
-  std::ostringstream text;
-  text << in.rdbuf();
-  return text.str();
-}
-
-TEST(Tidy, EveryMeasuredPageHasBlocksOrIsNamedHere) {
-  const Published published = parse_published(text_at("results/published/hopbench/figures.toml"), "figures.toml");
-  for (const std::string& page : kMeasuredPages) {
-    const auto in = [&](const auto& pages) { return std::find(pages.begin(), pages.end(), page) != pages.end(); };
-    EXPECT_NE(in(published.pages), in(kWithoutEntries)) << page << ": either it has entries, or it is named here";
-    EXPECT_EQ(blocks_of({page, text_at(page)}).empty(), in(kWithoutEntries)) << page;
-  }
-  EXPECT_EQ(published.pages.size() + kWithoutEntries.size(), kMeasuredPages.size());
-}
-
-TEST(Tidy, PublishedFiguresHaveBlocksAndPagesSayWhatWasMeasured) {
-  const Published published = parse_published(text_at("results/published/hopbench/figures.toml"), "figures.toml");
-  const LastValues values = last_values_from_json(text_at("results/published/hopbench/measured.json"), "measured.json");
-  std::vector<Page> pages;
-  for (const std::string& path : published.pages) pages.push_back({path, text_at(path)});
-  for (const auto& messages :
-       {check_blocks(published, pages), check_values(published, values, pages), check_ranges(published, values)}) {
-    for (const std::string& message : messages) ADD_FAILURE() << message;
-  }
 }
 
 // --- The rules themselves: each finds what it is for, and only that --------------------------------------------------
