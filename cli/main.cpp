@@ -1,4 +1,5 @@
 // hopbench: benchmarks heterogeneity-aware distributed training protocols.
+#include <csignal>
 #include <cstring>
 
 #include "backends/base/process/kept.h"
@@ -25,6 +26,7 @@ constexpr hopbench::Role kRoles[] = {
 }  // namespace
 
 int main(int argc, char** argv) {
+  std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is an error of that write
   // A child of a trial is this same binary, and so is what --hosts starts by ssh. Both leave here before anything else
   // is set up.
   if (argc == 2 && std::strcmp(argv[1], "rank") == 0) return hopbench::rank_main(kRoles);

@@ -376,6 +376,15 @@ TEST_F(Runs, ThatCannotPrintDoTheirTrialsAllTheSame) {
   EXPECT_EQ(rows("both/other"), 4u);
 }
 
+TEST_F(Runs, WhosePageIsLargerThanAFileMayBeAreNotWritten) {
+  fine({"run", "a.toml", "-o", "whole"});
+  const std::string command = "ulimit -f 4; exec '" + program() + "' report whole -o page.html";
+  const int status = std::system(("cd " + folder_.path() + " && " + command + " 2>err").c_str());
+  EXPECT_EQ(WEXITSTATUS(status), 6);
+  EXPECT_THAT(text_of(at("err")), HasSubstr("page.html: File too large: allow larger files"));
+  EXPECT_FALSE(fs::exists(at("page.html")));
+}
+
 TEST_F(Runs, ResumedByAnotherBuildAreRefused) {
   fine({"run", "a.toml", "-o", "part"});
   nlohmann::json context = nlohmann::json::parse(text_of(at("part/context.json")));
