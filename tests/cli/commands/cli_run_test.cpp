@@ -382,7 +382,7 @@ TEST_F(Runs, WhosePageIsLargerThanAFileMayBeAreNotWritten) {
   const int status = std::system(("cd " + folder_.path() + " && " + command + " 2>err").c_str());
   EXPECT_EQ(WEXITSTATUS(status), 6);
   EXPECT_THAT(text_of(at("err")), HasSubstr("page.html: File too large: allow larger files"));
-  EXPECT_FALSE(fs::exists(at("page.html")));
+  EXPECT_FALSE(std::filesystem::exists(at("page.html")));
 }
 
 TEST_F(Runs, ResumedByAnotherBuildAreRefused) {
