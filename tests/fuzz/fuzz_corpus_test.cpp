@@ -7,7 +7,6 @@
 #include <iterator>
 
 #include "tests/fuzz/fuzz.h"
-#include "tests/paths.h"
 
 #define HB_FUZZ(name) extern "C" int fuzz_##name(const std::uint8_t* data, std::size_t size);
 HB_FUZZ_TARGETS
@@ -32,7 +31,7 @@ void PrintTo(const Target& target, std::ostream* out) { *out << target.name; }
 class FuzzCorpus : public testing::TestWithParam<Target> {};
 
 TEST_P(FuzzCorpus, IsReadOrRefused) {
-  const std::filesystem::path folder = std::filesystem::path(source_dir()) / "tests/fuzz/corpus" / GetParam().name;
+  const std::filesystem::path folder = std::filesystem::path(HB_CORPUS) / GetParam().name;
   ASSERT_TRUE(std::filesystem::is_directory(folder)) << folder << ": every target has some inputs to start with";
   int inputs = 0;
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {
