@@ -15,7 +15,7 @@ Examples:
 constexpr const char* kAdviseExamples = R"(
 Examples:
   hopbench advise recording/cluster.toml
-  hopbench advise my_job.toml --present ps_ssp --json=answer.json
+  hopbench advise my_job.toml --present ps_bsp --json=answer.json
   hopbench advise my_job.toml --candidates mine.toml      [[protocol]]s of your own
 
 Exit codes: 0 there is an answer; 2 a mistake in the cluster file; 3 the present protocol's trials failed.)";

@@ -235,7 +235,7 @@ std::string running_ahead(const Advice& advice, const JobFacts& facts) {
   std::vector<std::string> labels;
   std::int64_t most = 0;
   for (const Ranked& one : advice.ranking) {
-    if (!one.of.leads) continue;
+    if (one.of.lead <= 1) continue;
     labels.push_back(one.of.label);
     most = std::max(most, one.of.gap_bound);
   }
@@ -335,6 +335,7 @@ int command_advise(const AdviseOptions& options) {
   std::vector<std::string> inputs = inputs_of(cluster.suite);
   for (std::string& name : inputs_of(std::array{options.candidates, options.errors})) inputs.push_back(std::move(name));
   check_free(path, inputs);
+  for (std::string& name : files_of_run(path)) inputs.push_back(std::move(name));
   const OutputFile outputs[] = {{"--json", options.json}};
   check_output_files(outputs, inputs);
   if (options.target_loss > 0) stand_in_of(options.stand_in, cluster.suite.trials.front());

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <sstream>
 
 #include "backends/base/text.h"
 #include "cli/gate/gate.h"
@@ -115,8 +116,9 @@ void check_outputs(const GateCommand& o) {
                               {"--markdown", file(o.markdown)}};
   std::vector<std::string> names = o.what;
   names.insert(names.end(), {o.baseline, o.baselines + "/" + o.baseline, o.instructions});
-  const std::vector<std::string> inputs =
-      inputs_of(names, {.sets = o.sets, .profile = o.profile, .seed = {}, .repeats = {}});
+  std::vector<std::string> inputs = inputs_of(names, {.sets = o.sets, .profile = o.profile, .seed = {}, .repeats = {}});
+  std::istringstream commands(o.base + ' ' + o.head);
+  for (std::string word; commands >> word;) inputs.push_back(word);
   check_output_files(files, inputs);
   if (o.github_summary) check_github_summary(inputs);
 }

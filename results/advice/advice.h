@@ -29,7 +29,7 @@ struct Candidate {
   std::string rests_on;          // "not checked": what the protocol's rules rest on
   bool experimental = false;     // one of them is likely or a guess
   bool unsteady = false;         // the rate of some repeat was not steady
-  bool leads = false;            // fast workers may run ahead for more than a tenth of the iterations of the rate
+  double lead = 1;               // the factor by which running ahead within the iterations of the rate may lift it
   std::string failure;           // the reason why there are no figures; empty: there are
 };
 
@@ -42,7 +42,8 @@ struct AdviceQuestion {
 };
 
 /// A candidate in the ranking. Rates and gains are geometric means over the repeats. Intervals hold 90 % of what is
-/// likely: the deviations between repeats (paired for gains) and the errors of virtual time, combined.
+/// likely: the deviations between repeats (paired for gains) and the errors of virtual time, combined. Where a lead may
+/// lift a rate, the interval reaches to the rate without it.
 struct Ranked {
   Candidate of;
   double rate = 0, gain = 0;  // gain: rate / that of the present protocol

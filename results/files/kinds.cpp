@@ -23,8 +23,8 @@ constexpr WarningWords kWarningWords[] = {
     {"overpaced", "the pace is above 3 x the p99 of a step"},
     {"above ideal",
      "the rate is over 1 % above what the devices could compute: the suite's cost is not what a gradient took", true},
-    {"fault never came", "a fault of the scenario found nothing to do: a note below the table says which, and why",
-     true},
+    {"fault never came",
+     "a fault or a slowdown of the scenario found nothing to do: a note below the table says which, and why", true},
     {"late links",
      "emulated messages of a rank were late by over 5 % of an iteration: links were slower than the suite says", true},
     {"diverged", "a training loss, an evaluated loss or the final model is not finite; it still counts in n"},
@@ -32,8 +32,9 @@ constexpr WarningWords kWarningWords[] = {
      true},
     {"kept by --force", "measured before the settings of a resumed run were changed", true},
     {"short warm-up",
-     "shorter than twice the iterations that a rank may be ahead of another, so rates may hold a start that "
-     "does not last"},
+     "shorter than twice the iterations that a rank may be ahead of another, or the window shorter than these, so "
+     "rates "
+     "may hold a start that does not last"},
     {"moves data",
      "workers compute on samples of other workers' parts, at no cost: the others see none of a skewed split's classes"},
     {"depends on ties", "samples/s change by more than 5 % where what happens at one instant happens in another order"},

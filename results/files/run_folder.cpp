@@ -35,9 +35,9 @@ constexpr const char* kPackedTrials = "trials.jsonl.gz";  // of a run that is pu
 constexpr const char* kSuite = "suite.toml";
 constexpr const char* kContext = "context.json";
 constexpr const char *kEvents = "events", *kDumps = "dump";
-constexpr const char* kOwnFiles[] = {kSuite,       kContext,           kTrials,     kPackedTrials,
-                                     "trials.csv", "ranks.csv",        "curve.csv", "host.csv",
-                                     "summary.md", "calibration.json", "dump.txt"};
+constexpr const char* kOwnFiles[] = {kSuite,      kContext,      kTrials,     kPackedTrials, "trials.csv",
+                                     "ranks.csv", "curve.csv",   "host.csv",  "summary.md",  "calibration.json",
+                                     "dump.txt",  "advice.html", "advice.md", "advice.json"};
 
 class File : Descriptor {
  public:
@@ -220,6 +220,7 @@ bool holds_run(const std::string& folder) {
 std::vector<std::string> files_of_run(const std::string& folder) {
   std::vector<std::string> files;
   for (const char* name : kOwnFiles) files.push_back(folder + "/" + name);
+  files.insert(files.end(), {folder, folder + "/" + kEvents, folder + "/" + kDumps});
   return files;
 }
 

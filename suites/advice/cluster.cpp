@@ -20,7 +20,7 @@ namespace {
 
 /// A [[protocol]] as text, with the name that it has in tables.
 struct Block {
-  std::string label, text;
+  std::string label, name, text;
 };
 
 std::string text_of(const Value& table, const std::string& key) {
@@ -36,8 +36,8 @@ std::vector<Block> blocks_of(const std::string& text, const std::string& file) {
   const Entry* list = root->find("protocol");
   if (list == nullptr || !list->value.is(Value::Type::kArray)) return blocks;
   for (const Value& table : list->value.items) {
-    Block block{text_of(table, "label"), "\n[[protocol]]\n"};
-    if (block.label.empty()) block.label = text_of(table, "name");
+    Block block{text_of(table, "label"), text_of(table, "name"), "\n[[protocol]]\n"};
+    if (block.label.empty()) block.label = block.name;
     for (const Entry& entry : table.entries)
       block.text += fmt::format("{} = {}\n", toml_key(entry.key), to_toml(entry.value));
     blocks.push_back(std::move(block));
@@ -79,22 +79,39 @@ const Block* find(const std::vector<Block>& blocks, const std::string& label) {
   return found == blocks.end() ? nullptr : &*found;
 }
 
-std::string present_of(const File& file, const std::string& chosen) {
-  if (!chosen.empty()) return chosen;
-  return file.protocols.empty() ? "allreduce" : file.protocols.front().label;
+/// Returns the label that a protocol chosen by its label or name has; Error(kUsage) if none has it, or several do.
+std::string label_of(const std::string& chosen, const File& file, const std::vector<Block>& candidates) {
+  std::vector<std::string> labels, of_name;
+  for (const std::vector<Block>* blocks : {&file.protocols, &candidates}) {
+    for (const Block& block : *blocks) {
+      labels.push_back(block.label);
+      if (block.name == chosen) of_name.push_back(block.label);
+    }
+  }
+  if (candidates.empty() || std::find(labels.begin(), labels.end(), chosen) != labels.end()) return chosen;
+  if (of_name.size() == 1) return of_name.front();
+  if (of_name.empty()) throw usage_error(unknown("candidate", chosen, labels, "in --present"));
+  throw usage_error(
+      fmt::format("--present {}: several variants are of it: name one, '{}'", chosen, fmt::join(of_name, "' or '")));
 }
 
-/// Returns what has to follow the file's text so that it has the present protocol. `chosen`: by the user.
-std::string text_of_present(const File& file, const std::vector<Block>& candidates, const std::string& present,
-                            bool chosen) {
+std::string present_of(const File& file, const std::vector<Block>& candidates, const std::string& chosen) {
+  if (!chosen.empty()) return label_of(chosen, file, candidates);
+  if (!file.protocols.empty()) return file.protocols.front().label;
+  const Block* block = find(candidates, "allreduce");
+  if (block != nullptr && block->name != "allreduce")
+    throw usage_error(
+        fmt::format("candidate 'allreduce' is {}: choose another label for it, or name the present "
+                    "protocol with --present",
+                    block->name));
+  return "allreduce";
+}
+
+/// Returns what has to follow the file's text so that it has the present protocol.
+std::string text_of_present(const File& file, const std::vector<Block>& candidates, const std::string& present) {
   if (find(file.protocols, present) != nullptr) return "";
   if (const Block* block = find(candidates, present)) return block->text;
-  if (candidates.empty() || !chosen) return fmt::format("\n[[protocol]]\nname = {}\n", toml_text(present));
-  std::vector<std::string> labels;
-  for (const std::vector<Block>* blocks : {&file.protocols, &candidates}) {
-    for (const Block& block : *blocks) labels.push_back(block.label);
-  }
-  throw usage_error(unknown("candidate", present, labels, "in --present"));
+  return fmt::format("\n[[protocol]]\nname = {}\n", toml_text(present));
 }
 
 /// Returns the candidates. Error(kUsage) for a mistake in one whatever the cluster is, for two of the same label, and
@@ -187,8 +204,8 @@ ClusterFile read_cluster(const std::string& path, const ClusterOptions& options)
   SuiteOptions changed = options.suite;
   changed.sets.emplace_back("transport.name=\"sim\"");
   ClusterFile cluster;
-  cluster.present = present_of(file, options.present);
-  const std::string base = file.text + text_of_present(file, candidates, cluster.present, !options.present.empty());
+  cluster.present = present_of(file, candidates, options.present);
+  const std::string base = file.text + text_of_present(file, candidates, cluster.present);
   SuiteOptions once = changed;
   once.repeats = 1;
   parse_suite(base, file.name, once);  // its mistakes are the cluster file's

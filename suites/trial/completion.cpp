@@ -95,6 +95,28 @@ std::vector<std::string> never_came(const TrialRecord& record, const std::vector
   return told;
 }
 
+/// Names the slowdowns and link rules that begin after the end of the trial.
+std::vector<std::string> rules_after(Time end, const Scenario& scenario) {
+  std::vector<std::string> late;
+  const auto look = [&](const char* what, const auto& rules) {
+    for (std::size_t i = 0; i < rules.size(); ++i) {
+      if (rules[i].from >= end)
+        late.push_back(fmt::format("{} {} from {}: {}", what, i + 1,
+                                   duration_text(rules[i].from.time_since_epoch().count()), kTrialOver));
+    }
+  };
+  look("compute rule", scenario.compute);
+  look("link rule", scenario.links);
+  return late;
+}
+
+/// Returns true if workers may still run ahead when the window begins, or in all of it: if so, its rate is above that
+/// of a long run.
+bool may_show_a_lead(std::int64_t gap_bound, const TrialSpec& spec) {
+  const bool short_window = spec.stop.kind == StopSpec::Kind::kIterations && spec.stop.amount < gap_bound;
+  return gap_bound >= 0 && (warm_up_of(spec).iterations < 2 * gap_bound || short_window);
+}
+
 }  // namespace
 
 RankRecord crashed_record(int rank, int host, Time when) {
@@ -152,8 +174,7 @@ void complete_record(TrialRecord& record, const TrialSpec& spec, const Plan& pla
   fill_gaps(record, plan.workers);
   record.gap_bound = lost.empty() ? gap_bound_of(spec, plan) : -1;  // else it changed on the way
   const Window window = fill_rates(record, spec.warmup, spec.warmup_time, plan.workers);
-  if (const Iter warm_up = warm_up_of(spec).iterations;
-      spec.what == MeasureKind::kRate && record.gap_bound >= 0 && warm_up < 2 * record.gap_bound)
+  if (spec.what == MeasureKind::kRate && may_show_a_lead(record.gap_bound, spec))
     record.warnings.emplace_back(WarningKind::kShortWarmUp);
   const bool moves_data = plan.protocol->moves_data != nullptr && plan.protocol->moves_data(spec.knobs);
   if (moves_data && spec.workload.split.what != SplitKind::kIid) record.warnings.emplace_back(WarningKind::kMovesData);
@@ -165,8 +186,9 @@ void complete_record(TrialRecord& record, const TrialSpec& spec, const Plan& pla
   if (spec.pace && spec.step_p99.count() > 0 && spec.costs.gradient > 3 * spec.step_p99) {
     record.warnings.emplace_back(WarningKind::kOverpaced, "the pace is above 3 times the 99th percentile of a step");
   }
-  if (const auto missing = never_came(record, spec.scenario.faults); !missing.empty())
-    record.warnings.emplace_back(WarningKind::kFaultNeverCame, join(missing, "; "));
+  std::vector<std::string> missing = never_came(record, spec.scenario.faults);
+  for (std::string& late : rules_after(end, spec.scenario)) missing.push_back(std::move(late));
+  if (!missing.empty()) record.warnings.emplace_back(WarningKind::kFaultNeverCame, join(missing, "; "));
   constexpr double kLateShown = 0.05;  // of an iteration
   const auto worst = std::max_element(record.ranks.begin(), record.ranks.end(), [](const auto& a, const auto& b) {
     return a.link_late_median_s < b.link_late_median_s;

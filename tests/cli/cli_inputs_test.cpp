@@ -127,6 +127,11 @@ TEST_F(Inputs, OfOtherCommandsAreNoOutputsEither) {
   folder_.write("errors.csv", "family,from,to,cells,least,q05,q25,q50,q75,q95,most\n");
   refused({"advise", "job.toml", "-o", "other", "--candidates", "more.toml", "--json=more.toml"});
   refused({"advise", "job.toml", "-o", "other", "--errors", "errors.csv", "--json=errors.csv"});
+  fs::create_directory(folder_ / "new");
+  for (const char* own : {"new/trials.jsonl", "new/advice.html", "new/events", "new"})
+    refused({"advise", "job.toml", "-o", "new", std::string("--json=") + own});
+  folder_.write("program", "#!/bin/sh\n");
+  refused({"gate", "--base", "hopbench", "--head", "env A=1 ./program", "job.toml", "--json=program"});
   folder_.write("profiles/rank0.json", "{}");
   refused({"import", "kineto", "profiles", "-o", "profiles/rank0.json", "--force"});
   folder_.write(

@@ -59,6 +59,21 @@ TEST(Cluster, TakesItsFirstProtocolAsThePresentOne) {
               HasSubstr("unknown candidate 'adpsdg' in --present: did you mean 'adpsgd'?"));
 }
 
+TEST(Cluster, FindsThePresentProtocolByLabelOrName) {
+  const std::string two =
+      "[[protocol]]\nname = \"ps_ssp\"\nlabel = \"s=3\"\n[[protocol]]\nname = \"ps_ssp\"\nlabel = "
+      "\"s=10\"\nstaleness = 10\n[[protocol]]\nname = \"ps_bsp\"\nlabel = \"bsp\"\nservers = 1\n";
+  const ClusterFolder folder;
+  const auto with = [](const char* present, const std::string& candidates) {
+    return ClusterOptions{.suite = {}, .scenario = {}, .present = present, .candidates = candidates};
+  };
+  EXPECT_EQ(folder.read(with("ps_bsp", two)).present, "bsp");
+  EXPECT_EQ(folder.read(with("s=10", two)).present, "s=10");
+  EXPECT_THAT(folder.why(with("ps_ssp", two)), HasSubstr("several variants are of it: name one, 's=3' or 's=10'"));
+  const std::string other = "[[protocol]]\nname = \"dpsgd\"\nlabel = \"allreduce\"\n";
+  EXPECT_THAT(folder.why(with("", other)), HasSubstr("candidate 'allreduce' is dpsgd"));
+}
+
 TEST(Cluster, IsRepeatedTwentyTimesUnlessItSaysOtherwise) {
   std::string text = small_cluster();
   text.erase(text.find("repeats = 3\n"), 12);

@@ -69,6 +69,16 @@ TEST(FaultsThatNeverCame, AreOfARankThatIsDoneOrOfTheTrial) {
             "hang of rank 2 in iteration 30: the rank was done before");
 }
 
+TEST(FaultsThatNeverCame, AreSlowdownsAndLinkRulesToo) {
+  TrialSpec spec = apart("");
+  EXPECT_EQ(missed(simulate_trial(spec)), "");
+  spec.scenario.compute.push_back(spec.scenario.compute.front());
+  spec.scenario.compute.back().from = Time(std::chrono::minutes(1));
+  spec.scenario.links.push_back({.a = 0, .bandwidth = 1e6, .from = Time(std::chrono::minutes(2))});
+  EXPECT_EQ(missed(simulate_trial(spec)),
+            "compute rule 2 from 1min: the trial was over before; link rule 1 from 2min: the trial was over before");
+}
+
 TEST(FaultsThatNeverCame, AreToldAlikeWithRealProcesses) {
   if (const std::string why = find_transport("shm").unavailable(); !why.empty()) GTEST_SKIP() << why;
   TrialSpec spec = apart(kBetween);
