@@ -63,7 +63,12 @@ void Transfers::predict(int l) {
 }
 
 Time Transfers::next_end() {
-  while (!ends_.empty() && ends_.top().version != line(ends_.top().line).version) ends_.pop();
+  for (; !ends_.empty(); ends_.pop()) {
+    Line& next = line(ends_.top().line);
+    if (ends_.top().version != next.version) continue;
+    if (first(next) != nullptr) break;
+    next.predicted = kNever;  // its flows have moved away
+  }
   return ends_.empty() ? kNever : ends_.top().time;
 }
 

@@ -303,6 +303,19 @@ TEST(Network, ForgetsTheRatesOfACutThatIsOver) {
   EXPECT_NEAR(to_seconds(timeline.now()), 0.905, 1e-6);
 }
 
+// The cut link is the flow's bottleneck only while it is cut; before and after, the receiver's NIC is.
+TEST(Network, ForgetsACutLinkThatAFlowHasLeft) {
+  NetworkSpec spec = plain();
+  spec.links = {{.a = 1, .bandwidth = 5e5}, {.a = 0, .from = after_ms(400), .until = after_ms(900), .cut = true}};
+  TestTimeline timeline;
+  const auto network = make_network(spec, 2, timeline, 1, 0);
+  double arrived = 0;
+  network->transfer({0, 1, 405'000}, [&] { arrived = to_seconds(timeline.now()); });
+  timeline.run();
+  EXPECT_NEAR(arrived, 1.31, 1e-6);
+  EXPECT_NEAR(to_seconds(timeline.now()), 1.31, 1e-6);
+}
+
 // A latency runs meanwhile; nothing is there while the link is cut, and a pair keeps its order.
 TEST(Network, HoldsSmallMessagesWhileALinkIsCut) {
   NetworkSpec spec = plain();
