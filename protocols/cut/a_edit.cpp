@@ -44,7 +44,7 @@ void a_edit(Node& self, const KnobValues& knobs) {
     take_over(self, x, x0);
     since = self.now(), done = 0;
   }
-  if (k > 0) self.report(k, x0);
+  self.report(k, x0);
 }
 
 std::vector<Edge> links(const Setting& setting) { return all_pairs(setting.workers); }

@@ -88,7 +88,7 @@ void work(Node& self) {
     over = !self.has(is(kStep)) && self.take(is(kOver));
     step_if_due();
   }
-  if (k > 0) self.report(k, x);
+  self.report(k, x);
 }
 
 void track(Node& self, std::int64_t target) {

@@ -26,7 +26,8 @@ void work_and_help(Node& self, const KnobValues& knobs) {
   const auto samples = std::make_shared<Reassignment>(self, knobs);  // the strand outlives this body
   self.spawn([samples] { samples->listen(); });
   Vec x = self.initial();
-  for (Iter k = 0; self.running(k); ++k) {
+  Iter k = 0;
+  for (; self.running(k); ++k) {
     self.enter(k);
     samples->begin(k);
     while (const auto part = samples->next()) {
@@ -43,6 +44,7 @@ void work_and_help(Node& self, const KnobValues& knobs) {
     self.report(k + 1, x);
   }
   samples->settle(x);
+  self.report(k, x);  // with the samples computed for others since
 }
 
 void flexrr(Node& self, const KnobValues& knobs) {

@@ -124,6 +124,12 @@ def rates(trial):
         yield f"gap_max is {gap}, gap_bound {bound}"
 
 
+def last_point(trial, curve):
+    points = [point for point in curve if point["model"] == "mean"]
+    if points and not number(trial, "ranks_lost") and number(points[-1], "samples") != number(trial, "samples"):
+        yield f'{points[-1]["samples"]} samples at the end of the curve, not {trial["samples"]}'
+
+
 def replicas(trial, curve):
     points = [point for point in curve if point["model"] == "mean"]
     if trial["protocol"] not in REPLICAS or number(trial, "ranks_lost") or "diverged" in trial["warnings"] or not points:
@@ -146,7 +152,7 @@ def broken(folder):
             continue
         own = [rank for rank in ranks if rank["trial"] == trial["trial"]]
         points = [point for point in curve if point["trial"] == trial["trial"]]
-        for wrong in (*rates(trial), *counts(trial, own, logs[trial["trial"]]), *replicas(trial, points)):
+        for wrong in (*rates(trial), *counts(trial, own, logs[trial["trial"]]), *replicas(trial, points), *last_point(trial, points)):
             yield trial["trial"], wrong
 
 

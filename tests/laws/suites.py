@@ -119,14 +119,15 @@ def draw(random, protocols, folder):
     """Writes FOLDER/suite.toml and the traces beside it; returns the suite as a list of tables, each a list of lines."""
     workers = random.randint(2, 8)
     stop = f"iterations = {random.randint(6, 30)}"
+    wire = random.choice([[], [f"wire_bytes = {random.choice([20_000, 1_000_000, 10_000_000])}"]])  # 96 bytes are a packet
     batch = random.choice([1, 4, 8, 10])
     if random.random() < 0.4:
-        stop = f"samples = {random.randint(6, 25) * batch * workers}"
+        stop = f"samples = {random.randint(6, 25) * batch * workers if random.random() < 0.8 else random.randint(1, batch * workers)}"
     lr = ["lr = 0.02"] + random.choice([[], ["momentum = 0.5"], ["cosine = 20"], ["lr_warmup = 5", "cosine = 30"],
                                         ["clip = 1.0", "weight_decay = 0.01"]])
     head = ["schema = 1", 'name = "laws"', "[run]", f"world_size = {workers}", stop, "repeats = 1", 'warmup_time = "0s"',
             f'warmup = {random.choice([0, 3, 10])}', f"seed = {random.randint(1, 10**6)}", "evaluations = 2",
-            "evaluation_samples = 16", "[model]", 'name = "quadratic"', "size = 24", f"batch = {batch}", "[optimizer]",
+            "evaluation_samples = 16", "[model]", 'name = "quadratic"', "size = 24", *wire, f"batch = {batch}", "[optimizer]",
             *lr, "[compute]", 'backend = "reference"', f"pace = {ms(random, 1, 20)}",
             f"noise = {random.choice([0, 0.003, 0.1])}", f"vector_rate = {random.choice(['0', '1e5', '1e7'])}",
             "[transport]", 'name = "sim"', "[network]", *network(random, workers), "[topology]",
