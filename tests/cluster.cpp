@@ -4,6 +4,8 @@
 #include <bit>
 #include <cmath>
 
+#include "backends/base/record/event.h"
+#include "backends/base/record/rank_record.h"
 #include "backends/runtime/virtual/simulated.h"
 
 namespace hopbench {
@@ -86,13 +88,13 @@ class Watch : public Observer {
   }
   void settled(Time now) override { checks_.settled(now); }
 
-  /// A death shows as a kGone of the rank itself. To the checkers the dead are as those who have finished: who is not
-  /// there any more bounds nobody.
+  /// A death shows as a kPeerDied of the rank itself. To the checkers the dead are as those who have finished: who is
+  /// not there any more bounds nobody.
   void died(int rank, Time when) {
     Event death;
     death.time = when;
     death.rank = death.peer = rank;
-    death.what = EventKind::kGone;
+    death.what = EventKind::kPeerDied;
     on(death);
     cluster_.dead.insert(rank);
     if (rank >= cluster_.nodes) return;

@@ -17,7 +17,8 @@
 #include <utility>
 #include <vector>
 
-#include "backends/base/record.h"
+#include "backends/base/record/event.h"
+#include "backends/base/record/trial_record.h"
 #include "backends/runtime/scenario.h"
 #include "backends/runtime/virtual/network.h"
 #include "backends/runtime/virtual/strand.h"

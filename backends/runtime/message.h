@@ -7,7 +7,7 @@
 #include <limits>
 
 #include "backends/base/error.h"
-#include "backends/base/record.h"  // Iter
+#include "backends/base/iter.h"
 #include "backends/base/vec.h"
 
 namespace hopbench {

@@ -17,7 +17,6 @@
 #include <functional>
 #include <vector>
 
-#include "backends/base/record.h"
 #include "backends/base/time.h"
 #include "backends/runtime/mailbox.h"
 #include "backends/runtime/message.h"
@@ -27,6 +26,8 @@ namespace hopbench {
 /// Thrown by a blocked `await` or `occupy` at the end of the run. It is not a std::exception, so that no code catches
 /// it by accident: only a strand's entry does.
 struct Stop {};
+
+class Observer;
 
 /// Work that keeps the device busy: arithmetic that takes `cost` of the trial's time (slowdown included).
 struct Work {

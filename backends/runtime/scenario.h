@@ -10,10 +10,10 @@
 #include <string>
 #include <vector>
 
-#include "backends/base/record.h"
+#include "backends/base/iter.h"
 #include "backends/base/time.h"
+#include "backends/runtime/network_spec.h"
 #include "backends/runtime/trace.h"
-#include "backends/runtime/virtual/network.h"
 
 namespace hopbench {
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "backends/base/record.h"
+#include "backends/base/record/trial_record.h"
 #include "backends/runtime/process/board.h"
 #include "suites/trial/trial.h"
 

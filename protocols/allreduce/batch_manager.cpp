@@ -44,7 +44,7 @@ void manage_batches(Node& self, BatchRule& rule, Iter warmup) {
 }
 
 Batches::Batches(Node& self, int manager) : self_(self), manager_(manager), batch_(self.batch()) {
-  self_.record().figures["batch changes"] = 0;
+  self_.figure("batch changes");
 }
 
 Samples Batches::next(Iter k) {
@@ -55,7 +55,7 @@ Samples Batches::next(Iter k) {
     mine.first = reply.words[1];
     expected_ = to_seconds(Duration(reply.words[2]));
   }
-  if (mine.count != batch_) self_.record().figures["batch changes"] += 1;
+  if (mine.count != batch_) self_.figure("batch changes") += 1;
   batch_ = mine.count;
   return mine;
 }
@@ -66,7 +66,7 @@ void Batches::report(Iter k, const Gradient& g) {
 }
 
 void Batches::note_error(double took) {
-  double& mean = self_.record().figures["prediction error"];
+  double& mean = self_.figure("prediction error");
   mean += (std::abs(expected_ - took) / took - mean) / double(++foreseen_);
 }
 

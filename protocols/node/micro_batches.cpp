@@ -41,7 +41,7 @@ CutGradient gradient_in_parts(Node& self, const Vec& x, Iter k, int parts, const
 }
 
 void may_abandon(Node& self) {
-  for (const char* figure : {"gradients cut", "samples abandoned"}) self.record().figures[figure] = 0;
+  for (const char* figure : {"gradients cut", "samples abandoned"}) self.figure(figure);
 }
 
 Knob parts_knob(int fallback) {

@@ -6,6 +6,10 @@
 #include <iterator>
 #include <utility>
 
+#include "backends/base/record/event.h"
+#include "backends/base/record/rank_record.h"
+#include "backends/runtime/message_event.h"
+
 namespace hopbench {
 namespace {
 
@@ -13,17 +17,6 @@ std::vector<int> count_from(int first, int n) {
   std::vector<int> ranks;
   for (int r = 0; r < n; ++r) ranks.push_back(first + r);
   return ranks;
-}
-
-Event about(EventKind what, const Message& message, int rank, int peer) {
-  Event event;
-  event.what = what;
-  event.rank = rank;
-  event.peer = peer;
-  event.iter = message.iter;
-  event.kind = static_cast<std::uint16_t>(message.kind);
-  event.count = message.words.size() > 0 ? message.words[0] : 0;
-  return event;
 }
 
 constexpr Iter kSteady = 20;  // from then on, optimizers and protocols have the state that they will keep
@@ -50,19 +43,24 @@ Node::Node(Runtime& runtime, Workload& workload, NodeOptions options)
       options_(std::move(options)),
       servers_(count_from(options_.workers, options_.servers)),
       charge_(options_.costs.wire_bytes > 0 ? double(options_.costs.wire_bytes) / bytes_of(workload.size()) : 1),
+      record_(std::make_unique<RankRecord>()),
       absences_(std::any_of(options_.scenario.faults.begin(), options_.scenario.faults.end(),
                             [](const Fault& fault) { return fault.returns(); })),
       faults_(options_.scenario.faults_of(rank)) {
   HB_ASSERT(rank >= 0 && rank < size);
   HB_ASSERT(options_.graph != nullptr && options_.graph->size() == options_.workers);
-  record_.rank = rank;
-  record_.server = is_server();
-  record_.host = host(rank);
+  record_->rank = rank;
+  record_->server = is_server();
+  record_->host = host(rank);
   constexpr int kMostHosts = 64;
   int hosts = 0;
   for (int r = 0; r < size && hosts <= kMostHosts; ++r) hosts = std::max(hosts, host(r) + 1);
-  if (hosts <= kMostHosts) record_.bytes_to.resize(std::size_t(hosts));
+  if (hosts <= kMostHosts) record_->bytes_to.resize(std::size_t(hosts));
 }
+
+Node::~Node() = default;
+
+double& Node::figure(const std::string& name) { return record_->figures[name]; }
 
 int Node::host(int r) const { return options_.host_of == nullptr ? r : options_.host_of->at(std::size_t(r)); }
 
@@ -110,9 +108,9 @@ void Node::post(int to, Kind kind, Iter k, Payload body, Words words) {
   const std::int64_t own = bytes_with(body) - kHeaderBytes;
   message.bytes = kHeaderBytes + (charge_ == 1 ? own : std::llround(charge_ * double(own)));
   message.body = std::move(body);
-  ++record_.messages_sent;
-  record_.bytes_sent += message.bytes;
-  if (!record_.bytes_to.empty()) record_.bytes_to[std::size_t(host(to))] += message.bytes;
+  ++record_->messages_sent;
+  record_->bytes_sent += message.bytes;
+  if (!record_->bytes_to.empty()) record_->bytes_to[std::size_t(host(to))] += message.bytes;
   runtime_.post(to, std::move(message));
 }
 
@@ -154,9 +152,9 @@ std::vector<Message> Node::gather(std::span<const int> senders, int at_least, co
   const auto here = static_cast<int>(std::min<std::size_t>(runtime_.mailbox.count(match), senders.size()));
   // Once a rank has left, fewer than `at_least` may be enough, because the next message may be the last there is.
   wait(enough, why, partings_.empty() ? std::max(1, at_least - here) : 1);
-  record_.queue_max = std::max(record_.queue_max, static_cast<std::int64_t>(runtime_.mailbox.size()));
+  record_->queue_max = std::max(record_->queue_max, static_cast<std::int64_t>(runtime_.mailbox.size()));
   std::vector<Message> messages = runtime_.mailbox.take_all(match);
-  for (const Message& message : messages) emit(about(EventKind::kTake, message, rank, message.from));
+  for (const Message& message : messages) emit(message_event(EventKind::kTake, now(), rank, message.from, message));
   std::stable_sort(messages.begin(), messages.end(),
                    [](const Message& a, const Message& b) { return a.from < b.from; });
   return messages;
@@ -169,12 +167,12 @@ std::optional<Message> Node::take_newest(const Match& match) {
 }
 
 std::optional<Message> Node::take(const Match& match) {
-  record_.queue_max = std::max(record_.queue_max, static_cast<std::int64_t>(runtime_.mailbox.size()));
+  record_->queue_max = std::max(record_->queue_max, static_cast<std::int64_t>(runtime_.mailbox.size()));
   while (std::optional<Message> message = runtime_.mailbox.take(match)) {
     const bool lost = is_lost(*message);
-    emit(about(lost ? EventKind::kDrop : EventKind::kTake, *message, rank, message->from));
+    emit(message_event(lost ? EventKind::kDrop : EventKind::kTake, now(), rank, message->from, *message));
     if (!lost) return message;
-    record_.figures["messages lost"] += 1;
+    figure("messages lost") += 1;
   }
   return std::nullopt;
 }
@@ -190,7 +188,7 @@ bool Node::is_lost(const Message& message) const {
 
 void Node::ignore(const Match& match) {
   for (const Message& message : runtime_.mailbox.ignore(match))
-    emit(about(EventKind::kDrop, message, rank, message.from));
+    emit(message_event(EventKind::kDrop, now(), rank, message.from, message));
 }
 
 // --- Waits
@@ -219,7 +217,7 @@ bool Node::wait(const Ready& ready, Time deadline, const char* why, int messages
 
 void Node::waited(Time since, Time until, const char* why) {
   if (until <= since) return;
-  record_.waits[why] += until - since;
+  record_->waits[why] += until - since;
   emit_at(until, {.what = EventKind::kWait, .iter = entered_, .since = since, .text = why});
 }
 
@@ -260,7 +258,7 @@ void Node::note_departures() {
   }
   while (const std::optional<Message> gone = runtime_.mailbox.take(is(kGone))) {
     note_parting(gone->from, Parting::kDied);
-    emit(about(EventKind::kGone, *gone, rank, gone->from));
+    emit(message_event(EventKind::kPeerDied, now(), rank, gone->from, *gone));
     if (!bears_the_death_of(gone->from) && gone_.empty()) gone_ = "rank " + std::to_string(gone->from) + " died";
   }
   if (absences_) note_absences();
@@ -280,7 +278,8 @@ void Node::emit_at(Time time, Event&& event) const {
 void Node::enter(Iter k) {
   HB_ASSERT(k > entered_);
   returned_ = false;
-  if (open_.iter < 0 && !record_.marks.empty()) record_.marks.back().end = now();  // its absence, until it has a state
+  if (open_.iter < 0 && !record_->marks.empty())
+    record_->marks.back().end = now();  // its absence, until it has a state
   close_iteration(k);
   entered_ = k;
   open_ = IterationMark{};
@@ -301,20 +300,21 @@ double Node::state_vectors() const {
 void Node::close_iteration(Iter next) {
   if (entered_ >= 0 && open_.iter >= 0) {  // else it was closed before an absence
     open_.end = now();
-    record_.marks.push_back(open_);
-    ++record_.iters;
+    record_->marks.push_back(open_);
+    ++record_->iters;
   }
   for (Iter jumped = entered_ + 1; jumped < next; ++jumped) {
     IterationMark mark;
     mark.end = now();
     mark.iter = jumped;
-    record_.marks.push_back(mark);
-    ++record_.iters_jumped;
+    record_->marks.push_back(mark);
+    ++record_->iters_jumped;
   }
 }
 
 void Node::close_last_iteration() {
-  if (open_.iter >= 0 && open_.samples > 0) close_iteration(entered_ + 1);
+  const bool finished = open_.samples > 0 || model_of_ > entered_;  // reported though its work was cut short
+  if (open_.iter >= 0 && finished) close_iteration(entered_ + 1);
   open_ = IterationMark{};
   open_.iter = -1;  // from now on, a gradient for another worker is of no iteration
 }
@@ -349,12 +349,12 @@ void Node::contributed() {
 }
 
 void Node::note_heard(int worker, Iter k) {
-  auto& heard = record_.heard;
+  auto& heard = record_->heard;
   const auto at = std::lower_bound(heard.begin(), heard.end(), std::pair(worker, Iter{-1}));
   if (at == heard.end() || at->first != worker) {
     heard.insert(at, {worker, k});
   } else if (k > at->second) {
-    record_.heard_step = std::max(record_.heard_step, k - at->second);
+    record_->heard_step = std::max(record_->heard_step, k - at->second);
     at->second = k;
   }
 }
@@ -364,25 +364,25 @@ void Node::spent(int owner, std::int64_t tokens) {
 }
 
 void Node::lost(Iter k, const char* why) {
-  ++record_.gradients_lost;
-  record_.lost_in.push_back(k);
+  ++record_->gradients_lost;
+  record_->lost_in.push_back(k);
   emit({.what = EventKind::kLost, .iter = k, .text = why});
 }
 
 void Node::continued() {
-  --record_.gradients;
-  if (newest_.slow && before_.slow) --record_.slow_events;
+  --record_->gradients;
+  if (newest_.slow && before_.slow) --record_->slow_events;
   newest_ = {newest_.samples + before_.samples, newest_.took + before_.took, newest_.slow || before_.slow};
 }
 
 void Node::abandoned() {
-  --record_.gradients;
-  if (newest_.slow) --record_.slow_events;
-  record_.samples -= newest_.samples;
+  --record_->gradients;
+  if (newest_.slow) --record_->slow_events;
+  record_->samples -= newest_.samples;
   open_.samples -= newest_.samples;
   open_.compute -= newest_.took;
-  record_.figures["gradients cut"] += 1;
-  record_.figures["samples abandoned"] += newest_.samples;
+  figure("gradients cut") += 1;
+  figure("samples abandoned") += newest_.samples;
   emit({.what = EventKind::kLost, .iter = entered_, .count = newest_.samples, .text = "cut short"});
 }
 
@@ -391,7 +391,7 @@ void Node::report(Iter k, const Vec& x) {
   model_ = &x;
   model_of_ = k;
   if (absences_) give_states();
-  if (options_.snapshot) options_.snapshot(k, now(), record_.samples, x);
+  if (options_.snapshot) options_.snapshot(k, now(), record_->samples, x);
   if (!options_.final_model) return;
   if (over_) options_.final_model(x.watch());
   reported_ = over_ ? nullptr : &x;
@@ -411,8 +411,8 @@ void Node::retire() {
 void Node::finish() {
   close_last_iteration();
   model_ = nullptr;  // it may end with the body
-  record_.finished = now();
-  record_.queue_max = std::max(record_.queue_max, static_cast<std::int64_t>(runtime_.mailbox.size()));
+  record_->finished = now();
+  record_->queue_max = std::max(record_->queue_max, static_cast<std::int64_t>(runtime_.mailbox.size()));
   emit({.what = EventKind::kFinished, .iter = entered_});
 }
 

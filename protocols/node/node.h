@@ -8,22 +8,25 @@
 
 #include <deque>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "backends/base/iter.h"
 #include "backends/base/random.h"
-#include "backends/base/record.h"
-#include "backends/runtime/budget.h"
 #include "backends/runtime/runtime.h"
-#include "backends/runtime/scenario.h"
 #include "models/workload.h"
+#include "protocols/node/node_options.h"
 #include "protocols/node/optimizer.h"
 #include "protocols/node/protocol.h"
 #include "protocols/node/topology.h"
 
 namespace hopbench {
+
+struct Event;
+struct RankRecord;
 
 // The kinds of messages the built-in protocols use. A protocol of your own may use these or count from kFirstOwnKind.
 inline constexpr Kind kParams{1}, kToken{2}, kAck{3}, kPush{4}, kPull{5}, kWeights{6}, kReduceScatter{7}, kAllGather{8},
@@ -35,59 +38,10 @@ inline constexpr Kind kAway{0xFFF0}, kNoted{0xFFF1}, kBack{0xFFF2}, kAsk{0xFFF3}
 /// Returns "params" for kParams, and so on; nullptr for a kind of your own.
 const char* kind_name(std::uint16_t kind);
 
-struct StopRule {
-  Iter iterations = 0;  // a rank runs iterations 0 .. iterations-1; with credits: no limit of its own
-  Credits* credits =
-      nullptr;  // not null: each iteration takes one (protocols that are not in lock step, under `samples`)
-};
-
-/// The costs of work on the trial's clock, from a calibration or the suite, never from a stopwatch during the trial.
-struct Costs {
-  Duration gradient{};            // of one batch; scaled by samples / batch
-  int saturation = 0;             // fewer samples take as long as this number (a GPU that is not full); 0: never
-  double vector_bytes_per_s = 0;  // of mean and step (bytes read + written); 0: free
-  std::int64_t wire_bytes = 0;    // that the whole model is charged with, in messages and operations; 0: its own
-};
-
 /// The load of a worker's host, as a monitor shows it. `cpu`: the share of a core that other programs take. `memory`:
 /// the share of the memory that is in use.
 struct Load {
   double cpu = 0, memory = 0;
-};
-
-/// The errors of such a monitor.
-struct LoadMonitor {
-  double noise = 0;  // standard deviation of the error of `cpu`; each reading has an error of its own
-  int delay = 0;     // the number of readings by which it lags
-};
-
-struct NodeOptions {
-  int rank = 0, workers = 1, servers = 0;
-  const Topology* graph = nullptr;  // of the workers; outlives the node
-  const Protocol* protocol = nullptr;
-  KnobValues knobs;
-  OptimizerSpec optimizer;
-  StopRule stop;
-  Costs costs;
-  Scenario scenario;
-  LoadMonitor monitor = {};
-  const std::vector<int>* host_of = nullptr;  // rank -> host, outlives the node; null: one rank per host
-  const std::vector<int>* peers = nullptr;    // that it is connected with, ascending; outlives the node; null: none
-  std::uint64_t seed = 1;
-  std::uint32_t repeat = 0;
-  /// Receives what report() hands on. The rank has the turn. May be empty.
-  std::function<void(Iter k, Time when, std::int64_t samples, const Vec& x)> snapshot;
-  /// Receives the last reported model, once the rank's iterations are over. It receives no other, because sharing a
-  /// model costs a copy at its next change. May be empty.
-  std::function<void(const Payload& x)> final_model;
-  /// Called with each gradient once it is computed, and with the samples that it used. The rank has the turn. May be
-  /// empty.
-  std::function<void(Iter k, const Samples& samples, const Vec& values)> computed = {};
-  /// Ends this rank without notice, where the scenario crashes it at an iteration; does not return.
-  std::function<void()> crash = {};
-  bool kept_is_watched = false;  // kept() is called while a step is under way, which must show only when over
-  double noise = 0;              // of gradients, in virtual time: see noise_factor
-  double loss = 0;               // probability that a message is lost which may be: see Node::may_lose
 };
 
 /// Returns the end of the reason of such a failure: "as the scenario says: allreduce stops when a worker is lost".
@@ -115,6 +69,7 @@ struct Term {
 class Node {
  public:
   Node(Runtime& runtime, Workload& workload, NodeOptions options);
+  ~Node();
 
   const int rank, size;  // size: workers and servers
   bool is_server() const { return rank >= options_.workers; }
@@ -168,7 +123,7 @@ class Node {
   /// dropped here. Such messages may only be taken with the two functions above, as nothing may wait for them.
   void may_lose(Kind kind) {
     lossy_.push_back(kind);
-    if (options_.loss > 0) record_.figures["messages lost"];
+    if (options_.loss > 0) figure("messages lost");
   }
   bool has(const Match& match) const { return runtime_.mailbox.has(match); }
   /// Drops matching messages that are here, and others on arrival from now on.
@@ -273,6 +228,8 @@ class Node {
   /// Says that the gradient computed last, of this iteration, was cut short and is thrown away. It is no gradient then,
   /// its samples are no work, and its time is time in which the device could have worked.
   void abandoned();
+  /// Returns a figure of the protocol's own, by its name in tables; 0 at first.
+  double& figure(const std::string& name);
   /// Reports the model after k iterations, to be evaluated later, off the clock. x must live until the next running().
   void report(Iter k, const Vec& x);
 
@@ -286,7 +243,7 @@ class Node {
 
   /// Returns the counters so far. They are final after finish(), which is called once the body has returned (never for
   /// a server that was ended by Stop).
-  RankRecord& record() { return record_; }
+  RankRecord& record() { return *record_; }
   void finish();
   Iter iteration() const { return entered_; }  // the last that it has entered; -1 before the first
 
@@ -355,7 +312,7 @@ class Node {
   Iter entered_ = -1;
   IterationMark open_;  // of the iteration entered last
   const double charge_;
-  RankRecord record_;
+  const std::unique_ptr<RankRecord> record_;
   Occupied last_gradient_;
   struct Computed {
     int samples = 0;

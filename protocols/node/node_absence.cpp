@@ -10,6 +10,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "backends/base/record/event.h"
+#include "backends/base/record/rank_record.h"
 #include "protocols/node/node.h"
 
 namespace hopbench {
@@ -51,7 +53,7 @@ void Node::be_away(const Fault& fault) {
   IterationMark absence;  // a second mark of the same iteration, without samples: see absent_since
   absence.end = now();
   absence.iter = entered_;
-  record_.marks.push_back(absence);
+  record_->marks.push_back(absence);
   emit({.what = EventKind::kFault, .iter = entered_, .since = since, .text = "return"});
   returned_ = true;
 }

@@ -3,6 +3,8 @@
 #include <memory>
 #include <utility>
 
+#include "backends/base/record/event.h"
+#include "backends/base/record/rank_record.h"
 #include "protocols/node/node.h"
 
 namespace hopbench {
@@ -43,14 +45,14 @@ Gradient Node::gradient(const Vec& x, Iter k, Samples samples, const BucketReady
   gradient->took = occupied.took;
   last_gradient_ = occupied;
 
-  record_.compute += occupied.took;
+  record_->compute += occupied.took;
   const Duration delay = occupied.took - scaled(occupied.took, 1 / slowdown);
-  record_.injected_delay += delay;
-  record_.gradients += 1;
-  record_.samples += count;
+  record_->injected_delay += delay;
+  record_->gradients += 1;
+  record_->samples += count;
   before_ = std::exchange(newest_, {.samples = count, .took = occupied.took, .slow = slowdown != 1.0});
-  record_.slow_events += newest_.slow ? 1 : 0;
-  record_.overruns += occupied.overran ? 1 : 0;
+  record_->slow_events += newest_.slow ? 1 : 0;
+  record_->overruns += occupied.overran ? 1 : 0;
   open_.samples += count;
   open_.compute += occupied.took;
   open_.loss = gradient->loss;
@@ -134,7 +136,7 @@ Work Node::vector_work(double bytes, const std::function<void()>& arithmetic) co
 void Node::operate(double bytes, const std::function<void()>& arithmetic) {
   Work work = vector_work(bytes, arithmetic);
   work.yields = false;
-  record_.vector_ops += operated(std::move(work));
+  record_->vector_ops += operated(std::move(work));
 }
 
 void Node::operate_beside(double bytes, const std::function<void()>& arithmetic) {
@@ -181,8 +183,8 @@ void Node::summed(Iter k, std::span<const Term> terms) {
 
 void Node::aged(Iter behind) {
   staleness_sum_ += static_cast<double>(behind);
-  record_.staleness_mean = staleness_sum_ / static_cast<double>(++staleness_terms_);
-  record_.staleness_max = std::max(record_.staleness_max, behind);
+  record_->staleness_mean = staleness_sum_ / static_cast<double>(++staleness_terms_);
+  record_->staleness_max = std::max(record_->staleness_max, behind);
 }
 
 }  // namespace hopbench

@@ -1,6 +1,8 @@
 // Node: the scenario's faults of this rank (Fault). A crash at a time, which needs no turn, is handled by the runtime.
 #include <limits>
 
+#include "backends/base/record/event.h"
+#include "backends/base/record/rank_record.h"
 #include "protocols/node/node.h"
 
 namespace hopbench {
@@ -61,7 +63,7 @@ bool Node::leaves(Iter k) {
     throw trial_error("rank " + std::to_string(rank) + " left in iteration " + std::to_string(k) + ", " +
                       why_stopped(*options_.protocol))
         .as(FailureKind::kScenario, rank);
-  record_.lost = to_string(FaultKind::kLeave);
+  record_->lost = to_string(FaultKind::kLeave);
   emit_fault(FaultKind::kLeave, now());
   return true;
 }
@@ -127,7 +129,7 @@ void Node::emit_fault(FaultKind what, Time since) const {
 }
 
 void Node::leave_body() const {
-  if (!record_.lost.empty()) throw Leaves{};
+  if (!record_->lost.empty()) throw Leaves{};
 }
 
 }  // namespace hopbench

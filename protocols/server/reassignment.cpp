@@ -28,8 +28,9 @@ Reassignment::Reassignment(Node& self, const KnobValues& knobs)
       trigger_(samples_of(knobs.real("trigger"), batch_)),
       helpers_(helpers_of(self.rank, self.worker_count(), knobs.integer("helpers"))),
       peers_(self.workers().size()),
-      helps_(peers_.size(), 0) {
-  self_.record().figures["samples for others"] = 0;
+      helps_(peers_.size(), 0),
+      next_slice_(peers_.size(), first_slice_) {
+  self_.figure("samples for others");
   for (const int worker : self.workers()) {
     const std::vector<int> theirs = helpers_of(worker, self.worker_count(), knobs.integer("helpers"));
     if (std::count(theirs.begin(), theirs.end(), self.rank) > 0) helps_[std::size_t(worker)] = 1;
@@ -122,7 +123,7 @@ void Reassignment::help(const Vec& x) {
     const Gradient g = self_.gradient(x, self_.iteration(), {.first = first, .count = int(count), .shared = true});
     self_.send(slice->from, kConfirm, slice->iter, share(g.values), {count});
     self_.continued();  // a gradient is a whole batch, whoever computes the parts
-    self_.record().figures["samples for others"] += double(count);
+    self_.figure("samples for others") += double(count);
   }
   if (owner == asked_) asked_ = -1;  // false if that rank has left and its refusal comes late
   offer();

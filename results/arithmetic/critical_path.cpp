@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <optional>
 
+#include "backends/base/record/event.h"
+
 namespace hopbench {
 namespace {
 

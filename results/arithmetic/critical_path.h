@@ -13,7 +13,8 @@
 #include <utility>
 #include <vector>
 
-#include "backends/base/record.h"
+#include "backends/base/record/event.h"
+#include "backends/base/record/trial_record.h"
 #include "results/arithmetic/trail.h"
 
 namespace hopbench {

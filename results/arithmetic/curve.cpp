@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <vector>
 
+#include "backends/base/record/target_model.h"
+
 namespace hopbench {
 namespace {
 

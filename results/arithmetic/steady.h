@@ -2,7 +2,7 @@
 // (fairness section 5).
 #pragma once
 
-#include "backends/base/record.h"
+#include "backends/base/record/trial_record.h"
 
 namespace hopbench {
 

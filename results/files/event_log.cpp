@@ -5,6 +5,7 @@
 #include <cmath>
 #include <iterator>
 
+#include "backends/base/record/event.h"
 #include "results/files/record_json.h"
 
 namespace hopbench {
@@ -99,7 +100,7 @@ const char* to_string(EventKind kind) {
       return "report";
     case EventKind::kFinished:
       return "finished";
-    case EventKind::kGone:
+    case EventKind::kPeerDied:
       return "gone";
     case EventKind::kFault:
       return "fault";

@@ -13,6 +13,7 @@
 #include "backends/base/error.h"
 #include "backends/base/json_value.h"
 #include "backends/base/printable.h"
+#include "backends/base/record/event.h"
 #include "results/files/record_json.h"
 
 namespace hopbench {

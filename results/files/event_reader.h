@@ -7,7 +7,8 @@
 #include <set>
 #include <string>
 
-#include "backends/base/record.h"
+#include "backends/base/record/event.h"
+#include "backends/base/record/trial_record.h"
 #include "results/files/run_folder.h"
 
 namespace hopbench {

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "backends/base/record.h"
+#include "backends/base/record/trial_record.h"
 
 namespace hopbench {
 

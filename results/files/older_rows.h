@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "backends/base/record.h"
+#include "backends/base/record/trial_record.h"
 
 namespace hopbench {
 

@@ -12,7 +12,8 @@
 
 #include "backends/base/error.h"
 #include "backends/base/json_fields.h"
-#include "backends/base/record.h"
+#include "backends/base/record/event.h"
+#include "backends/base/record/trial_record.h"
 #include "results/files/run_folder.h"
 
 namespace hopbench {

@@ -19,7 +19,8 @@
 #include <string>
 #include <vector>
 
-#include "backends/base/record.h"
+#include "backends/base/record/target_model.h"
+#include "backends/base/record/trial_record.h"
 
 namespace hopbench {
 

@@ -9,6 +9,7 @@
 #include <optional>
 #include <set>
 
+#include "backends/base/record/event.h"
 #include "backends/base/text.h"
 #include "results/files/event_reader.h"
 #include "results/files/fields.h"

@@ -10,6 +10,7 @@
 #include <unordered_map>
 
 #include "backends/base/error.h"
+#include "backends/base/record/event.h"
 #include "results/files/event_reader.h"
 #include "results/report/report_parts.h"
 

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "backends/base/record/event.h"
 #include "results/files/event_reader.h"
 
 namespace hopbench {
@@ -55,7 +56,7 @@ class TraceWriter::Trial {
         return instant("finished", e);
       case EventKind::kLost:
         return instant("lost gradient: " + logged.text, e);
-      case EventKind::kGone:
+      case EventKind::kPeerDied:
         return instant(fmt::format("rank {} died", e.peer), e);
       case EventKind::kFault:
         if (e.since != Time{} && e.since < e.time) return slice(logged.text, e, "");

@@ -1,7 +1,7 @@
 // Bounds on the rate of a trial, from its draws and its cost. They are the last rows of every rate table.
 #pragma once
 
-#include "backends/base/record.h"
+#include "backends/base/record/trial_record.h"
 #include "results/arithmetic/steady.h"
 #include "suites/trial/plan.h"
 #include "suites/trial/trial.h"

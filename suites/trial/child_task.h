@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "backends/base/record.h"
+#include "backends/base/record/trial_record.h"
 #include "suites/trial/dump.h"
 #include "suites/trial/event_log.h"
 #include "suites/trial/trial.h"

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 
+#include "backends/base/record/event.h"
 #include "backends/base/text.h"
 #include "results/arithmetic/steady.h"
 #include "results/files/record_json.h"

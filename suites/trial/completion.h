@@ -1,7 +1,8 @@
 // Completes a trial's record once its ranks' records are there.
 #pragma once
 
-#include "backends/base/record.h"
+#include "backends/base/record/event.h"
+#include "backends/base/record/trial_record.h"
 #include "suites/trial/plan.h"
 #include "suites/trial/trial.h"
 

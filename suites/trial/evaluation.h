@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "backends/base/record.h"
+#include "backends/base/record/trial_record.h"
 #include "backends/base/vec.h"
 #include "models/workload.h"
 

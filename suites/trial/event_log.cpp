@@ -8,6 +8,8 @@
 #include <system_error>
 
 #include "backends/base/error.h"
+#include "backends/base/record/event.h"
+#include "protocols/node/node.h"
 #include "results/files/record_json.h"
 
 namespace hopbench {

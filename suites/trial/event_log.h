@@ -4,7 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "backends/base/record.h"
+#include "backends/base/record/event.h"
+#include "backends/base/record/trial_record.h"
 #include "suites/trial/trial.h"
 
 namespace hopbench {

@@ -11,7 +11,7 @@
 #include <functional>
 #include <string>
 
-#include "backends/base/record.h"
+#include "backends/base/record/trial_record.h"
 #include "backends/fleet/errand.h"
 #include "backends/runtime/process/board.h"
 #include "suites/trial/dump.h"
@@ -21,6 +21,7 @@
 namespace hopbench {
 
 class Fleet;
+class Observer;
 
 struct ExecuteOptions {
   const std::atomic<int>* interrupts = nullptr;  // rises with every ^C

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "protocols/node/node.h"
+#include "protocols/node/node_options.h"
 #include "protocols/node/protocol.h"
 #include "protocols/node/topology.h"
 #include "suites/trial/trial.h"

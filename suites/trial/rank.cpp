@@ -21,6 +21,7 @@
 #include "backends/runtime/process/process.h"
 #include "backends/transport/body.h"
 #include "backends/transport/wire.h"
+#include "protocols/node/node.h"
 #include "results/arithmetic/statistics.h"
 #include "results/files/machine.h"
 #include "results/files/record_json.h"

@@ -4,7 +4,9 @@
 #include <memory>
 
 #include "backends/base/process/cores.h"
+#include "backends/base/record/event.h"
 #include "backends/runtime/virtual/simulated.h"
+#include "protocols/node/node.h"
 #include "results/arithmetic/critical_path.h"
 #include "suites/trial/completion.h"
 #include "suites/trial/evaluation.h"

@@ -1,7 +1,7 @@
 // Tests if a rate of virtual time depends on the order of what happens at one instant.
 #pragma once
 
-#include "backends/base/record.h"
+#include "backends/base/record/trial_record.h"
 #include "backends/runtime/process/board.h"
 #include "suites/trial/trial.h"
 

@@ -6,11 +6,12 @@
 #include <string>
 #include <vector>
 
+#include "backends/base/record/target_model.h"
+#include "backends/runtime/network_spec.h"
 #include "backends/runtime/scenario.h"
-#include "backends/runtime/virtual/network.h"
 #include "backends/runtime/virtual/strand.h"
 #include "models/workload.h"
-#include "protocols/node/node.h"
+#include "protocols/node/node_options.h"
 #include "protocols/node/topology.h"
 
 namespace hopbench {

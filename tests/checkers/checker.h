@@ -10,15 +10,16 @@
 #include <variant>
 #include <vector>
 
-#include "backends/base/record.h"
+#include "backends/base/record/event.h"
+#include "backends/base/record/trial_record.h"
 
 namespace hopbench::checkers {
 
 using Setting = std::variant<bool, std::int64_t, double, std::string>;
 
-/// A rank that is killed is told of twice: by a kGone of the rank itself, and, of a worker, by a kFinished. So to
+/// A rank that is killed is told of twice: by a kPeerDied of the rank itself, and, of a worker, by a kFinished. So to
 /// checkers that look no closer it is one that has finished.
-inline bool is_death(const Event& event) { return event.what == EventKind::kGone && event.rank == event.peer; }
+inline bool is_death(const Event& event) { return event.what == EventKind::kPeerDied && event.rank == event.peer; }
 
 /// Returns the factor of the step with which a gradient was applied.
 inline double step_scale(const Event& applied) { return applied.value == 0 ? 1 : applied.value; }

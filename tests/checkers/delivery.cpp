@@ -37,7 +37,7 @@ class Delivery : public Checker {
       case EventKind::kFinished:
         finished_[std::size_t(event.rank)] = 1;
         break;
-      case EventKind::kGone:
+      case EventKind::kPeerDied:
         gone_ = true;
         break;
       default:

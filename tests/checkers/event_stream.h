@@ -101,7 +101,7 @@ class Stream {
   Stream& finished(int rank) { return put({.rank = rank, .what = EventKind::kFinished}); }
   /// A worker's death, as clusters tell of it.
   Stream& dies(int rank) { return hears_of_death(rank, rank).finished(rank); }
-  Stream& hears_of_death(int rank, int of) { return put({.rank = rank, .what = EventKind::kGone, .peer = of}); }
+  Stream& hears_of_death(int rank, int of) { return put({.rank = rank, .what = EventKind::kPeerDied, .peer = of}); }
   Stream& settle() {
     checker_->settled(now_);
     return *this;

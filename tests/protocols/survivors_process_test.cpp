@@ -10,6 +10,7 @@
 #include <tuple>
 
 #include "backends/base/error.h"
+#include "backends/base/record/rank_record.h"
 #include "backends/runtime/process/process.h"
 #include "backends/transport/wire.h"
 #include "models/workload.h"

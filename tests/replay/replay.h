@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "backends/base/record/event.h"
 #include "tests/cluster.h"
 
 namespace hopbench {

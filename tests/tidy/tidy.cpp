@@ -104,10 +104,11 @@ const std::vector<Arrow>& arrows() {
       {"backends/cuda/", {"backends/compute/backend.h", "backends/compute/host.h"}},
       // Runtime and transport see only the seam of each other: what travels, and what carries it.
       // Virtual time and real processes do not see each other.
-      {"backends/runtime/virtual/", {"backends/runtime/runtime.h", "backends/runtime/link_rule.h"}},
+      {"backends/runtime/virtual/",
+       {"backends/runtime/runtime.h", "backends/runtime/network_spec.h", "backends/runtime/message_event.h"}},
       {"backends/runtime/process/",
-       {"backends/runtime/runtime.h", "backends/runtime/budget.h", "backends/runtime/links/",
-        "backends/transport/wire.h"}},
+       {"backends/runtime/runtime.h", "backends/runtime/message_event.h", "backends/runtime/budget.h",
+        "backends/runtime/links/", "backends/transport/wire.h"}},
       {"backends/runtime/links/",
        {"backends/runtime/message.h", "backends/runtime/virtual/network.h", "backends/transport/wire.h"}},
       {"backends/runtime/", {}},
@@ -123,7 +124,8 @@ const std::vector<Arrow>& arrows() {
       {"results/tables/", {"results/files/", "results/arithmetic/"}},
       {"models/", {"backends/compute/backend.h"}},
       {"protocols/node/",
-       {"models/", "backends/runtime/budget.h", "backends/runtime/runtime.h", "backends/runtime/scenario.h"}},
+       {"models/", "backends/runtime/budget.h", "backends/runtime/runtime.h", "backends/runtime/message_event.h",
+        "backends/runtime/scenario.h"}},
       {"protocols/", {}},
       // A trial's runner sees the record of results and what is computed from it, but no folders, files or tables.
       {"suites/",

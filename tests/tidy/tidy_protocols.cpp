@@ -13,8 +13,8 @@ bool of_protocols(const Source& source) { return source.path.rfind("protocols/",
 // Returns true for files that all protocols stand on, and that are no part of any of them.
 bool framework(const Source& source) { return source.path.rfind("protocols/node/", 0) == 0; }
 
-/// The record of a trial, for observers. A protocol that read it could decide by it.
-constexpr const char* kRecord = "backends/base/record.h";
+/// Returns true for records and events, which are for observers. A protocol that read them could decide by them.
+bool for_observers(const std::string& header) { return header.starts_with("backends/base/record/"); }
 
 struct Line {
   int number;
@@ -56,7 +56,7 @@ std::vector<std::string> check_protocol(const Source& source) {
   }
   for (const Include& include : includes(source.text)) {
     const bool own = include.name.rfind("protocols/", 0) == 0 ||
-                     (include.name.rfind("backends/base/", 0) == 0 && include.name != kRecord);
+                     (include.name.rfind("backends/base/", 0) == 0 && !for_observers(include.name));
     const bool of_language = include.name.find_first_of("./") == std::string::npos;
     if (include.angled ? of_language : own) continue;
     complaints.push_back(at(source, include.line,

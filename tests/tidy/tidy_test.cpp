@@ -55,7 +55,7 @@ TEST(Tidy, CommentsBeginWithAVerbOrAThing) { expect_clean(check_openings); }
 TEST(Tidy, ProtocolsAreShortAndSeeOnlyTheirOwn) { expect_clean(check_protocol); }
 
 TEST(Tidy, FiguresOfProtocolsAreExplained) {
-  const std::string kBegin = "figures[\"";
+  const std::string kBegin = "figure(\"";
   std::set<std::string> explained, found;
   for (const TableWord& word : table_words()) explained.insert(word.name);
   for (const Source& source : tree()) {
@@ -110,7 +110,7 @@ TEST(TidyRules, ArrowsFindWrongDirections) {
   EXPECT_EQ(bad("models/mlp.cpp", "protocols/node/node.h"), 1u);
   EXPECT_EQ(bad("backends/compute/onednn.cpp", "backends/runtime/runtime.h"), 1u);
   EXPECT_EQ(bad("backends/base/vec.h", "results/files/record_json.h"), 1u);
-  EXPECT_EQ(bad("backends/base/record.h", "backends/runtime/message.h"), 1u);
+  EXPECT_EQ(bad("backends/base/record/trial_record.h", "backends/runtime/message.h"), 1u);
   EXPECT_EQ(bad("results/tables/table.cpp", "suites/trial/trial.h"), 1u);
   EXPECT_EQ(bad("results/tables/table.cpp", "results/judge/gate.h"), 1u);
   EXPECT_EQ(bad("results/report/chart.cpp", "results/judge/gate.h"), 1u);
@@ -203,7 +203,8 @@ TEST(TidyRules, LongProtocolsAndForeignHeadersAreFound) {
   EXPECT_EQ(found("cli/app.cpp", std::string(151, '\n')), 0u);
   EXPECT_EQ(found("protocols/hop/hop.cpp", "#include <algorithm>\n#include \"backends/base/vec.h\"\n"), 0u);
   EXPECT_EQ(found("protocols/hop/hop.cpp", "#include \"protocols/node/node.h\"\n"), 0u);
-  EXPECT_EQ(found("protocols/hop/hop.cpp", "#include \"backends/base/record.h\"\n"), 1u);
+  EXPECT_EQ(found("protocols/hop/hop.cpp", "#include \"backends/base/record/rank_record.h\"\n"), 1u);
+  EXPECT_EQ(found("protocols/hop/hop.cpp", "#include \"backends/base/record/event.h\"\n"), 1u);
   EXPECT_EQ(found("protocols/hop/hop.cpp", "#include \"models/workload.h\"\n"), 1u);
   EXPECT_EQ(found("protocols/hop/hop.cpp", "#include <fmt/format.h>\n"), 1u);
 }

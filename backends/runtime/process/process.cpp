@@ -9,6 +9,8 @@
 #include <utility>
 
 #include "backends/base/error.h"
+#include "backends/base/record/event.h"
+#include "backends/runtime/message_event.h"
 #include "backends/runtime/process/process_impl.h"
 #include "backends/runtime/process/run_delay.h"
 
@@ -310,15 +312,7 @@ void Impl::arrive(Message message) {
 
 void Impl::announce(EventKind what, int peer, const Message& message) {
   if (options_.observer == nullptr) return;
-  Event event;
-  event.time = now();
-  event.rank = options_.rank;
-  event.what = what;
-  event.iter = message.iter;
-  event.peer = peer;
-  event.kind = static_cast<std::uint16_t>(message.kind);
-  event.count = message.words.size() > 0 ? message.words[0] : 0;
-  options_.observer->on(event);
+  options_.observer->on(message_event(what, now(), options_.rank, peer, message));
 }
 
 // --- The board

@@ -12,6 +12,7 @@
 #include <thread>
 #include <vector>
 
+#include "backends/base/record/event.h"
 #include "backends/runtime/process/process.h"
 
 namespace hopbench {

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "backends/base/ran_out.h"
+#include "backends/base/record/event.h"
 #include "backends/runtime/virtual/simulated_impl.h"
 
 namespace hopbench {

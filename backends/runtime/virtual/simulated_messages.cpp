@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "backends/base/record/event.h"
+#include "backends/runtime/message_event.h"
 #include "backends/runtime/virtual/simulated_impl.h"
 
 namespace hopbench {
@@ -14,18 +16,6 @@ std::uint64_t pair_key(int from, int to) {
 }
 
 bool is_departure(Kind kind) { return kind == kBye || kind == kGone; }
-
-Event message_event(EventKind what, Time when, int rank, int peer, const Message& m) {
-  Event event;
-  event.time = when;
-  event.rank = rank;
-  event.what = what;
-  event.iter = m.iter;
-  event.peer = peer;
-  event.kind = static_cast<std::uint16_t>(m.kind);
-  event.count = m.words.size() > 0 ? m.words[0] : 0;
-  return event;
-}
 
 }  // namespace
 

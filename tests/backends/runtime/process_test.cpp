@@ -1,5 +1,6 @@
 // ProcessRuntime over a wire in memory, with threads as ranks.
 #include "backends/runtime/process/process.h"
+#include "backends/base/record/event.h"
 
 #include <gtest/gtest.h>
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "backends/base/random.h"
+#include "backends/base/record/event.h"
 #include "tests/backends/runtime/simulation_fixture.h"
 
 namespace hopbench {

@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 
+#include "backends/base/record/event.h"
 #include "backends/runtime/virtual/simulated.h"
 
 namespace hopbench {

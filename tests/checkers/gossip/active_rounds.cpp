@@ -18,7 +18,7 @@ class ActiveRounds : public Checker {
   void on(const Event& event) override {
     const bool controls = event.rank == workers_;
     if (is_death(event)) dead_.insert(event.rank);
-    if (controls && event.what == EventKind::kGone) leave(event.peer);
+    if (controls && event.what == EventKind::kPeerDied) leave(event.peer);
     if (event.what == EventKind::kFinished && event.rank < workers_ && dead_.count(event.rank) == 0) exact_ = false;
     if (controls && event.what == EventKind::kTake && event.kind == kRequestKind) {
       if (exact_ && here_.count(event.peer) > 0 && event.time > taken_ && new_link())

@@ -21,7 +21,7 @@ class PairSum : public Checker {
     if (event.what == EventKind::kSend && event.kind == kRequestKind) asks(event);
     if (event.what == EventKind::kSend && event.kind == kReplyKind) answers(event);
     if (event.what == EventKind::kReduced) averages(event);
-    if (event.what == EventKind::kGone) dies(event);
+    if (event.what == EventKind::kPeerDied) dies(event);
     if (event.what == EventKind::kTake && event.kind == kAwayKind) dies(event);  // for a while
     if (event.what == EventKind::kTake && event.kind == kBackKind) at(event.rank).knows_dead.erase(event.peer);
     if (event.what == EventKind::kApplied && at(event.rank).fixed_for) {

@@ -34,7 +34,7 @@ class Division : public Checker {
 
   void on(const Event& event) override {
     if (event.rank != generator_) return;
-    if (event.what == EventKind::kGone) return dies(event);
+    if (event.what == EventKind::kPeerDied) return dies(event);
     const bool asks = event.what == EventKind::kTake && event.kind == kRequestKind && dead_.count(event.peer) == 0;
     const bool tells = event.what == EventKind::kSend && event.kind == kReplyKind && event.iter >= 0;
     if (!asks && !tells) return;

@@ -18,7 +18,7 @@ class AtFirstServer : public Checker {
       : Checker(std::move(name)), workers_(run.workers), updates_(run.workers) {}
 
   void on(const Event& event) override {
-    if (event.what == EventKind::kGone) dead_.insert(event.peer);
+    if (event.what == EventKind::kPeerDied) dead_.insert(event.peer);
     if (event.what == EventKind::kLost && event.rank < workers_) return lost_by(event);
     if (event.rank != workers_) return;
     const bool push = event.what == EventKind::kTake && event.kind == kPushKind;

@@ -17,7 +17,7 @@ class ServersAgree : public Checker {
   }
 
   void on(const Event& event) override {
-    if (event.what == EventKind::kGone) dead_.insert(event.peer);
+    if (event.what == EventKind::kPeerDied) dead_.insert(event.peer);
     if (event.rank < workers_) return;
     Server& server = servers_[std::size_t(event.rank - workers_)];
     const auto update = server.updates.on(event);

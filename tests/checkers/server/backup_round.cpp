@@ -32,7 +32,7 @@ class BackupRound : public Checker {
     if (event.what == EventKind::kSend && event.kind == kStateKind && event.rank == workers_) {
       for (Server& each : servers_) each.answered_at[std::size_t(event.peer)] = server.updates;
     }
-    if (event.what == EventKind::kGone) {
+    if (event.what == EventKind::kPeerDied) {
       server.gone.insert(event.peer);
       server.in.erase(event.peer);
     }

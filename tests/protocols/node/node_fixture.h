@@ -9,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "backends/base/record/event.h"
+#include "backends/base/record/rank_record.h"
 #include "protocols/node/node.h"
 
 namespace hopbench {

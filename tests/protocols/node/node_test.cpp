@@ -101,8 +101,8 @@ TEST_F(NodeTest, AWaitFailsWhenARankDies) {
     EXPECT_EQ(error.code(), ExitCode::kTrialsFailed);
     EXPECT_STREQ(error.what(), "rank 3 died while rank 0 waited for parameters");
   }
-  ASSERT_EQ(seen.of(EventKind::kGone).size(), 1u);
-  EXPECT_EQ(seen.of(EventKind::kGone)[0].peer, 3);
+  ASSERT_EQ(seen.of(EventKind::kPeerDied).size(), 1u);
+  EXPECT_EQ(seen.of(EventKind::kPeerDied)[0].peer, 3);
 }
 
 TEST_F(NodeTest, AWaitForTheDeadAloneFailsToo) {

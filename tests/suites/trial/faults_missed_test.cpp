@@ -76,7 +76,7 @@ TEST(FaultsThatNeverCame, AreSlowdownsAndLinkRulesToo) {
   spec.scenario.compute.back().from = Time(std::chrono::minutes(1));
   spec.scenario.links.push_back({.a = 0, .bandwidth = 1e6, .from = Time(std::chrono::minutes(2))});
   EXPECT_EQ(missed(simulate_trial(spec)),
-            "compute rule 2 from 1min: the trial was over before; link rule 1 from 2min: the trial was over before");
+            "compute rule 2 from 60s: the trial was over before; link rule 1 from 120s: the trial was over before");
 }
 
 TEST(FaultsThatNeverCame, AreToldAlikeWithRealProcesses) {
