@@ -97,7 +97,7 @@ BatchBounds balanced_batches(const Setting& setting, BatchBounds bounds) {
   return bounds;
 }
 
-Protocol balanced(Protocol own) {
+Protocol with_balanced_batches(Protocol own) {
   own.knobs = all_knobs(std::move(own.knobs));
   own.extra_ranks = servers_of;
   own.links = links_of;

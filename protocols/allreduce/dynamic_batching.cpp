@@ -105,7 +105,7 @@ std::vector<Knob> own_knobs() {
 }  // namespace
 
 const Protocol& dynamic_batching_protocol() {
-  static const Protocol protocol = balanced(
+  static const Protocol protocol = with_balanced_batches(
       {.name = "dynamic_batching",
        .summary = "BSP whose batches a proportional controller adjusts until all workers take the same time",
        .paper =

@@ -124,7 +124,7 @@ std::vector<Knob> own_knobs() {
 }  // namespace
 
 const Protocol& lb_bsp_protocol() {
-  static const Protocol protocol = balanced(
+  static const Protocol protocol = with_balanced_batches(
       {.name = "lb_bsp",
        .summary = "BSP with batches resized at every barrier so that all workers finish together; their sum is kept",
        .paper = "Chen, Weng, Wang, Li, Li: Semi-Dynamic Load Balancing, SoCC 2020",

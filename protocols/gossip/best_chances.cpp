@@ -113,7 +113,7 @@ Matrix laplacian_of(const std::vector<Matching>& matchings, const Numbers& weigh
   return sum;
 }
 
-Numbers best_chances(const std::vector<Matching>& matchings, std::size_t n, double budget) {
+Numbers find_best_chances(const std::vector<Matching>& matchings, std::size_t n, double budget) {
   Numbers x(matchings.size(), budget);
   if (budget > 1 - 1e-9) return x;
   Barrier barrier(matchings, n);

@@ -37,7 +37,7 @@ Exchange drawn(const Node& self, const MatchaPlan& plan, Iter k) {
 }
 
 void matcha(Node& self, const KnobValues& knobs) {
-  const MatchaPlan plan = matcha_plan(self.graph(), knobs.real("budget"));
+  const MatchaPlan plan = make_matcha_plan(self.graph(), knobs.real("budget"));
   Vec x = self.initial();
   Optimizer optimizer = self.optimizer(x.size());
   for (Iter k = 0; self.running(k); ++k) {

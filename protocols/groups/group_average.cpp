@@ -48,7 +48,7 @@ bool serve_group_mean(Node& self, const Group& group, Iter round) {
   return true;
 }
 
-Iter group_average(Node& self, const Assignment& group, Iter tag, Vec& x, double decay) {
+Iter average_in_group(Node& self, const Assignment& group, Iter tag, Vec& x, double decay) {
   const std::vector<int>& members = group.members;
   if (members.size() < 2) return tag;
   HB_ASSERT(std::binary_search(members.begin(), members.end(), self.rank));

@@ -25,7 +25,7 @@ bool serve_group_mean(Node& self, const Group& group, Iter round);
 ///
 /// Does not wait for members that die meanwhile. A slice is then the average of those whose slices came, and the slice
 /// that a dead member was to sum stays as it is on each of the others.
-Iter group_average(Node& self, const Assignment& group, Iter tag, Vec& x, double decay = 1.0);
+Iter average_in_group(Node& self, const Assignment& group, Iter tag, Vec& x, double decay = 1.0);
 
 /// Makes one step of SGD on the worker's own model, before or after the average: computes the gradient at x over its
 /// samples of iteration k and applies it at once.

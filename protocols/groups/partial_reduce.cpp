@@ -61,7 +61,7 @@ void partial_reduce(Node& self, const KnobValues& knobs) {
     ++steps;
     self.send(controller, kRequest, k);
     const Message answer = self.recv(is_from(kReply, controller), "a group");
-    steps = group_average(self, {answer.iter, members_in(answer.words)}, steps, x, decay);
+    steps = average_in_group(self, {answer.iter, members_in(answer.words)}, steps, x, decay);
     self.applied(self.rank, k);
     self.report(k + 1, x);
   }

@@ -345,7 +345,7 @@ mutant(window_too_long "ready_queue;partial_reduce" "further = window_ - 1 - kep
 mutant(weight_of_age_lost "group_average;partial_reduce" "age < newest && decay < 1;" "age < newest - 1 && decay < 1;")
 
 # Partial Reduce: a model that was averaged is as old as it was.
-mutant(age_forgotten "group_average;partial_reduce" "steps = group_average(" "group_average(")
+mutant(age_forgotten "group_average;partial_reduce" "steps = average_in_group(" "average_in_group(")
 
 # FlexRR: what was given to a helper is computed by its worker too.
 mutant(slice_computed_twice "reassignment;flexrr" "    end_ -= given;\n" "")
@@ -505,7 +505,7 @@ mutant(always_the_next "one_peer" "1 << (k % turn_of(workers))" "1 << (0 * k % t
 # MATCHA: every worker has a weight of its own; a worker's own model weighs as if it had no partner; all links are always used.
 mutant(alpha_of_its_own "matcha" "weights(partners.size(), plan.alpha)" "weights(partners.size(), plan.alpha / (1 + self.rank))")
 mutant(own_weighs_one "matcha" "1 - plan.alpha * static_cast<double>(partners.size())" "1")
-mutant(over_the_budget "matcha_plan;matcha" "best_chances(kept.plan.matchings, n, budget)" "best_chances(kept.plan.matchings, n, 1)")
+mutant(over_the_budget "matcha_plan;matcha" "find_best_chances(kept.plan.matchings, n, budget)" "find_best_chances(kept.plan.matchings, n, 1)")
 
 # DSGD-AAU: any link between two that are done is enough; weights are uniform among those that are done.
 mutant(old_link_is_enough "path_search;active_rounds;dsgd_aau" "used_.count({a, b}) == 0" "used_.count({a, b}) < 2")
