@@ -81,12 +81,11 @@ struct Choices {
 
   /// Returns the policy in which this worker gives one choice half of what all others have above the least chance.
   PullPolicy more_from(int to, PullPolicy policy) const {
-    const int self = from.back();
-    Row& row = policy.chances[static_cast<std::size_t>(self)];
+    Row& row = policy.chances[static_cast<std::size_t>(from.back())];
     for (const int m : from) {
       if (m == to) continue;
       double& chance = row[static_cast<std::size_t>(m)];
-      const double moved = rounded((chance - (m == self ? 0 : 2 * policy.pull)) / 2);
+      const double moved = rounded((chance - (m == from.back() ? 0 : 2 * policy.pull)) / 2);
       chance = rounded(chance - moved);
       row[static_cast<std::size_t>(to)] = rounded(row[static_cast<std::size_t>(to)] + moved);
     }
@@ -104,9 +103,8 @@ PullPolicy no_pulls(const Topology& graph, double pull) {
 PullPolicy uniform_policy(const Topology& graph) {
   PullPolicy policy = no_pulls(graph, pull_of(graph, 1));
   for (const int i : graph.ranks()) {
-    for (const int m : graph.in(i))
-      policy.chances[static_cast<std::size_t>(i)][static_cast<std::size_t>(m)] =
-          rounded(1 / static_cast<double>(graph.in(i).size()));
+    const double chance = rounded(1 / static_cast<double>(graph.in(i).size()));
+    for (const int m : graph.in(i)) policy.chances[std::size_t(i)][std::size_t(m)] = chance;
   }
   return policy;
 }
@@ -122,8 +120,7 @@ PullPolicy best_policy(const Topology& graph, const PullTimes& times, const Pull
     if (rate > found_rate * (1 + kSame)) found = std::move(policy), found_rate = rate;
   };
   consider(now);
-  const PullPolicy known = found;
-  const double known_rate = found_rate;
+  const auto [known, known_rate] = std::pair(found, found_rate);
   for (int r = 1; r <= kPulls; ++r) {
     const double pull = pull_of(graph, static_cast<double>(r) / kPulls), least = 2 * pull;
     double low = 0, high = std::numeric_limits<double>::infinity();  // paces that all workers can have

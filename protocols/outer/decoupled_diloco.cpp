@@ -37,10 +37,8 @@ class Learner {
 
   /// Counts a local step, and sends the fragment that is due after so many of them, if one is.
   void stepped(const Vec& x, Iter steps, int samples) {
-    for (std::size_t p = 0; p < plan_.fragments; ++p) {
-      samples_[p] += samples;
-      ++steps_[p];
-    }
+    for (std::int64_t& trained : samples_) trained += samples;
+    for (std::int64_t& made : steps_) ++made;
     const std::size_t due = plan_.sent_after(steps);
     if (due == plan_.fragments) return;
     const Slice part = slice_of(x.size(), due, plan_.fragments);

@@ -90,14 +90,12 @@ void serve_bsp(Node& self, bool by_samples) {
 std::vector<Message> first_pushes(Node& self, int enough, const std::function<bool(const Message& push)>& fits) {
   std::vector<Message> first;
   const auto to_come = [&](int worker) {
-    const auto theirs = [worker](const Message& push) { return push.from == worker; };
-    return self.present(worker) && std::none_of(first.begin(), first.end(), theirs);
+    return self.present(worker) && std::ranges::find(first, worker, &Message::from) == first.end();
   };
-  const auto ended = [&](int worker) { return self.ended(worker); };
   const auto& workers = self.workers();
   while (static_cast<int>(first.size()) < enough) {
     const auto all_here = [&] {
-      const bool some = !first.empty() || std::all_of(workers.begin(), workers.end(), ended);
+      const bool some = !first.empty() || std::ranges::all_of(workers, [&](int worker) { return self.ended(worker); });
       return some && std::none_of(workers.begin(), workers.end(), to_come);
     };
     self.until([&] { return self.has(is(kPush)) || all_here(); }, "enough gradients");

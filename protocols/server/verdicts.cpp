@@ -108,16 +108,14 @@ class Server {
     const bool marks = self_.rank == self_.servers().front() && deciding_.mark;
     for (const Pushed& push : pushes) {
       if (!self_.present(push.worker)) continue;
-      const Iter mark = marks ? deciding_.mark(shard_.updates()) : shard_.updates();
-      shard_.answer(push.worker, push.k, {mark, push.used});
+      shard_.answer(push.worker, push.k, {marks ? deciding_.mark(shard_.updates()) : shard_.updates(), push.used});
     }
     pushes.clear();
   }
 
   bool all_held() const {
     const auto to_come = [&](int worker) {
-      const auto its = [&](const Pushed& push) { return push.worker == worker; };
-      return self_.present(worker) && std::none_of(held_.begin(), held_.end(), its);
+      return self_.present(worker) && std::ranges::find(held_, worker, &Pushed::worker) == held_.end();
     };
     return !held_.empty() && std::none_of(self_.workers().begin(), self_.workers().end(), to_come);
   }
