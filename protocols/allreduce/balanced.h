@@ -12,7 +12,7 @@
 #include "protocols/allreduce/batch_manager.h"
 #include "protocols/node/node.h"
 
-namespace hopbench {
+namespace hopbench::allreduce {
 
 /// Called on the manager only.
 using MakeRule = std::function<std::unique_ptr<BatchRule>(Node& manager, const KnobValues& knobs)>;
@@ -29,4 +29,4 @@ BatchBounds balanced_batches(const Setting& setting, BatchBounds bounds);
 /// rounded towards that batch, to multiples of the knob `multiple`.
 BatchBounds bounds_around(int batch, double low, double high, const KnobValues& knobs);
 
-}  // namespace hopbench
+}  // namespace hopbench::allreduce

@@ -14,7 +14,7 @@
 
 #include "protocols/allreduce/balanced.h"
 
-namespace hopbench {
+namespace hopbench::allreduce::dynamic_batching {
 namespace {
 
 BatchBounds bounds_of(int batch, const KnobValues& knobs) {
@@ -120,4 +120,4 @@ const Protocol& dynamic_batching_protocol() {
   return protocol;
 }
 
-}  // namespace hopbench
+}  // namespace hopbench::allreduce::dynamic_batching

@@ -17,7 +17,7 @@
 #include "protocols/allreduce/pair_search.h"
 #include "protocols/allreduce/prediction.h"
 
-namespace hopbench {
+namespace hopbench::allreduce::lb_bsp {
 namespace {
 
 BatchBounds bounds_of(int batch, const KnobValues& knobs) {
@@ -140,4 +140,4 @@ const Protocol& lb_bsp_protocol() {
   return protocol;
 }
 
-}  // namespace hopbench
+}  // namespace hopbench::allreduce::lb_bsp

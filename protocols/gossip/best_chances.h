@@ -5,7 +5,7 @@
 
 #include "protocols/node/topology.h"
 
-namespace hopbench {
+namespace hopbench::gossip {
 
 using Matching = std::vector<Edge>;
 
@@ -19,4 +19,4 @@ std::vector<std::vector<double>> laplacian_of(const std::vector<Matching>& match
 /// of the input in the last digits hardly changes them.
 std::vector<double> find_best_chances(const std::vector<Matching>& matchings, std::size_t n, double budget);
 
-}  // namespace hopbench
+}  // namespace hopbench::gossip

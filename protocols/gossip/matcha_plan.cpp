@@ -6,7 +6,8 @@
 #include "protocols/gossip/best_chances.h"
 #include "protocols/node/eigenvalues.h"
 
-namespace hopbench {
+namespace hopbench::gossip {
+namespace matcha_plan {
 namespace {
 
 using Numbers = std::vector<double>;
@@ -44,6 +45,7 @@ double best_alpha(const std::vector<Matching>& matchings, const Numbers& chances
 }
 
 }  // namespace
+}  // namespace matcha_plan
 
 MatchaPlan make_matcha_plan(const Topology& graph, double budget) {
   struct Kept {
@@ -58,9 +60,9 @@ MatchaPlan make_matcha_plan(const Topology& graph, double budget) {
   if (kept.plan.matchings.empty()) return kept.plan;
   const auto n = static_cast<std::size_t>(graph.size());
   kept.plan.chances = find_best_chances(kept.plan.matchings, n, budget);
-  for (double& chance : kept.plan.chances) chance = rounded(chance);
-  kept.plan.alpha = best_alpha(kept.plan.matchings, kept.plan.chances, n);
+  for (double& chance : kept.plan.chances) chance = matcha_plan::rounded(chance);
+  kept.plan.alpha = matcha_plan::best_alpha(kept.plan.matchings, kept.plan.chances, n);
   return kept.plan;
 }
 
-}  // namespace hopbench
+}  // namespace hopbench::gossip

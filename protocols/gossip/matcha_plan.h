@@ -7,7 +7,7 @@
 #include "protocols/node/matchings.h"
 #include "protocols/node/topology.h"
 
-namespace hopbench {
+namespace hopbench::gossip {
 
 struct MatchaPlan {
   std::vector<std::vector<Edge>> matchings;  // of the graph's edges
@@ -22,4 +22,4 @@ struct MatchaPlan {
 /// is kept, for the other ranks of the process.
 MatchaPlan make_matcha_plan(const Topology& graph, double budget);
 
-}  // namespace hopbench
+}  // namespace hopbench::gossip

@@ -5,7 +5,8 @@
 #include <limits>
 #include <numeric>
 
-namespace hopbench {
+namespace hopbench::gossip {
+namespace netmax_policy {
 namespace {
 
 constexpr int kPulls = 10, kPaces = 10;         // candidates that are tried
@@ -99,8 +100,10 @@ PullPolicy no_pulls(const Topology& graph, double pull) {
 }
 
 }  // namespace
+}  // namespace netmax_policy
 
 PullPolicy uniform_policy(const Topology& graph) {
+  using namespace netmax_policy;
   PullPolicy policy = no_pulls(graph, pull_of(graph, 1));
   for (const int i : graph.ranks()) {
     const double chance = rounded(1 / static_cast<double>(graph.in(i).size()));
@@ -110,6 +113,7 @@ PullPolicy uniform_policy(const Topology& graph) {
 }
 
 PullPolicy best_policy(const Topology& graph, const PullTimes& times, const PullPolicy& now) {
+  using namespace netmax_policy;
   if (graph.size() < 2) return now;
   std::vector<Choices> workers;
   for (const int i : graph.ranks()) workers.emplace_back(graph, times, i);
@@ -143,4 +147,4 @@ PullPolicy best_policy(const Topology& graph, const PullTimes& times, const Pull
   return found_rate > kGain * known_rate ? found : known;
 }
 
-}  // namespace hopbench
+}  // namespace hopbench::gossip

@@ -5,7 +5,7 @@
 #include "protocols/groups/groups.h"
 #include "protocols/node/node.h"
 
-namespace hopbench {
+namespace hopbench::groups {
 
 // `round` is the same on every member and distinguishes one average from the others.
 
@@ -34,4 +34,4 @@ void local_step(Node& self, Vec& x, Optimizer& optimizer, Iter k);
 /// Enters iteration k and makes a local step. Returns true if a period ends with it, so that an average is due.
 bool inner_step(Node& self, Vec& x, Optimizer& optimizer, Iter k, Iter period);
 
-}  // namespace hopbench
+}  // namespace hopbench::groups

@@ -15,7 +15,7 @@
 #include "protocols/groups/group_average.h"
 #include "protocols/node/node.h"
 
-namespace hopbench {
+namespace hopbench::groups::moshpit {
 namespace {
 
 int side_of(int workers, int dimensions) {
@@ -101,4 +101,4 @@ const Protocol& moshpit_protocol() {
   return protocol;
 }
 
-}  // namespace hopbench
+}  // namespace hopbench::groups::moshpit

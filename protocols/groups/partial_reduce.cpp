@@ -17,7 +17,7 @@
 #include "protocols/groups/ready_queue.h"
 #include "protocols/node/node.h"
 
-namespace hopbench {
+namespace hopbench::groups::partial_reduce {
 namespace {
 
 int window_of(const KnobValues& knobs, int workers) {
@@ -114,4 +114,4 @@ const Protocol& partial_reduce_protocol() {
   return protocol;
 }
 
-}  // namespace hopbench
+}  // namespace hopbench::groups::partial_reduce

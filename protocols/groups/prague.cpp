@@ -17,7 +17,7 @@
 #include "protocols/groups/group_generator.h"
 #include "protocols/node/node.h"
 
-namespace hopbench {
+namespace hopbench::groups::prague {
 namespace {
 
 constexpr int kUsualSize = 3;  // by default
@@ -145,4 +145,4 @@ const Protocol& prague_protocol() {
   return protocol;
 }
 
-}  // namespace hopbench
+}  // namespace hopbench::groups::prague

@@ -6,7 +6,7 @@
 #include "protocols/server/rejoin.h"
 #include "protocols/server/shard.h"
 
-namespace hopbench {
+namespace hopbench::server {
 
 Stripes stripes_at(Node& self, int server) {
   const std::vector<int>& servers = self.servers();
@@ -43,6 +43,7 @@ void work(Node& self, const KnobValues& knobs, const Talk& talk) {
   }
 }
 
+namespace server {
 namespace {
 
 /// Waits for the next worker's push of iteration k. Also takes those of the workers after it that are here, up to the
@@ -66,6 +67,7 @@ std::vector<Message> pushes_in_order(Node& self, Iter k, std::size_t& next) {
 }
 
 }  // namespace
+}  // namespace server
 
 void serve_bsp(Node& self, bool by_samples) {
   Shard shard(self);
@@ -74,7 +76,7 @@ void serve_bsp(Node& self, bool by_samples) {
     std::vector<int> pushed;
     for (std::size_t next = 0; next < self.workers().size();) {
       std::vector<Term> come;
-      for (Message& push : pushes_in_order(self, k, next)) {
+      for (Message& push : server::pushes_in_order(self, k, next)) {
         pushed.push_back(push.from);
         const double weight = (by_samples ? double(push.words[0]) : 1.0) / all;
         come.push_back({.sender = push.from, .tag = k, .value = shard.whole(push), .weight = float(weight)});
@@ -145,4 +147,4 @@ std::vector<Edge> server_links(const Setting& setting) {
   return edges;
 }
 
-}  // namespace hopbench
+}  // namespace hopbench::server

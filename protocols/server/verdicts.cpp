@@ -7,7 +7,8 @@
 #include "protocols/server/server.h"
 #include "protocols/server/shard.h"
 
-namespace hopbench {
+namespace hopbench::server {
+namespace verdicts {
 namespace {
 
 // Decisions that are about no single gradient, instead of a worker: the update is made; waiting workers are answered.
@@ -130,9 +131,10 @@ class Server {
 };
 
 }  // namespace
+}  // namespace verdicts
 
 void serve_deciding(Node& self, const Deciding& deciding) {
-  Server server(self, deciding);
+  verdicts::Server server(self, deciding);
   self.rank == self.servers().front() ? server.lead() : server.follow();
 }
 
@@ -145,4 +147,4 @@ void work_marked(Node& self, const KnobValues& knobs, Iter mark) {
        {.say = [&](Iter) { return Words{mark}; }, .hear = hear, .back = [&](const Words& words) { mark = words[0]; }});
 }
 
-}  // namespace hopbench
+}  // namespace hopbench::server

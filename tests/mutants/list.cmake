@@ -483,7 +483,7 @@ mutant(lazy_everywhere "bias_corrected;d2" "with_neighbours(self, lazy_on(self.g
 
 # Gradient tracking: the gradient before stays in; the tracker is not averaged.
 mutant(gradient_tracked_twice "gradient_tracking" "    g_before = std::move(g);\n" "")
-mutant(tracker_not_averaged "gradient_tracking" "y = averaged_second(self, k, exchange, y);" "averaged_second(self, k, exchange, y);")
+mutant(tracker_not_averaged "gradient_tracking" "y = gossip::averaged_second(self, k, exchange, y);" "gossip::averaged_second(self, k, exchange, y);")
 
 # Quasi-global momentum: it follows the own step, not the average.
 mutant(momentum_of_the_own_step "qg_dsgdm" "momentum.follow(x, next, lr);" "momentum.follow(x, stepped, lr);")
@@ -497,7 +497,7 @@ mutant(limit_not_smoothed "consensus_control" "constexpr double kKept = 0.9;" "c
 
 # R-FAST: what a neighbour gave away is used again and again; a worker keeps all of its tracker.
 mutant(given_used_again "running_sums;r_fast" "    from.used = from.rho;\n" "")
-mutant(tracker_kept_whole "running_sums;r_fast" "    z_.axpy(-out, share(gained(share(given), share(rho_))));\n" "")
+mutant(tracker_kept_whole "running_sums;r_fast" "    z_.axpy(-out, share(running_sums::gained(share(given), share(rho_))));\n" "")
 
 # One-peer graph: the partner is always the next worker.
 mutant(always_the_next "one_peer" "1 << (k % turn_of(workers))" "1 << (0 * k % turn_of(workers))")

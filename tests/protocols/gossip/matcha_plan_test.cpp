@@ -13,7 +13,7 @@
 #include "tests/cluster_models.h"
 #include "tests/paths.h"
 
-namespace hopbench {
+namespace hopbench::gossip {
 namespace {
 
 using Values = std::vector<double>;
@@ -146,4 +146,4 @@ TEST(Matcha, BringsAllModelsTogetherAtSmallBudgets) {
 }
 
 }  // namespace
-}  // namespace hopbench
+}  // namespace hopbench::gossip

@@ -5,7 +5,7 @@
 
 #include "tests/cluster.h"
 
-namespace hopbench {
+namespace hopbench::groups {
 namespace {
 
 TEST(GroupWords, ComeBackAsTheyWent) {
@@ -75,4 +75,4 @@ TEST(GroupAverage, SendsTwiceTheVectorButForTheOwnSlice) {
 }
 
 }  // namespace
-}  // namespace hopbench
+}  // namespace hopbench::groups
