@@ -92,7 +92,7 @@ if(HOPBENCH_SANITIZE MATCHES "address")
 endif()
 
 # Where CMAKE_UNITY_BUILD is on (presets release, asan, tsan, tidy) six files are compiled at once, which saves a third again;
-# protocols, models and the vectors' arithmetic always one by one.
+# models and the vectors' arithmetic always one by one, protocols unless HOPBENCH_UNITY_PROTOCOLS is on (protocols/CMakeLists.txt).
 # Folders have precompiled headers, but not under clang (presets asan, clang, tidy): what clang compiles with one is of no use to the compiler
 # cache of another clone. Either may hide that a file lacks an include: preset clang has neither.
 #

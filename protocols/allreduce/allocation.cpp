@@ -6,7 +6,8 @@
 
 #include "backends/base/error.h"
 
-namespace hopbench {
+namespace hopbench::allreduce {
+namespace allocation {
 namespace {
 
 double within(double part, const BatchBounds& bounds) {
@@ -39,12 +40,13 @@ std::vector<double> unrounded(std::int64_t total, std::span<const double> shares
 }
 
 }  // namespace
+}  // namespace allocation
 
 std::vector<int> proportional(std::int64_t total, std::span<const double> shares, std::span<const BatchBounds> bounds) {
   HB_ASSERT(!shares.empty() && shares.size() == bounds.size());
   const int multiple = bounds.front().multiple;
   HB_ASSERT(total % multiple == 0);
-  const std::vector<double> parts = unrounded(total, shares, bounds);
+  const std::vector<double> parts = allocation::unrounded(total, shares, bounds);
   std::vector<int> batches(parts.size());
   for (std::size_t i = 0; i < parts.size(); ++i)
     batches[i] = static_cast<int>(std::floor(parts[i] / multiple)) * multiple;
@@ -67,4 +69,4 @@ std::vector<int> proportional(std::int64_t total, std::span<const double> shares
   return batches;
 }
 
-}  // namespace hopbench
+}  // namespace hopbench::allreduce

@@ -8,7 +8,7 @@
 
 #include "protocols/node/batch_bounds.h"
 
-namespace hopbench {
+namespace hopbench::allreduce {
 
 /// Whole numbers in proportion to `shares` (all above 0; one for each worker, as `bounds`) that sum to `total`: the
 /// least max b_i / share_i, up to rounding. Workers that would leave their bounds are held at them and the others share
@@ -17,4 +17,4 @@ namespace hopbench {
 /// The sum of the bounds' lows must not exceed `total`, that of their highs not be below it.
 std::vector<int> proportional(std::int64_t total, std::span<const double> shares, std::span<const BatchBounds> bounds);
 
-}  // namespace hopbench
+}  // namespace hopbench::allreduce

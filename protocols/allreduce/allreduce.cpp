@@ -11,7 +11,7 @@
 #include "protocols/node/collectives.h"
 #include "protocols/node/node.h"
 
-namespace hopbench {
+namespace hopbench::allreduce::allreduce {
 namespace {
 
 void allreduce(Node& self, const KnobValues& knobs) {
@@ -47,4 +47,4 @@ const Protocol& allreduce_protocol() {
   return protocol;
 }
 
-}  // namespace hopbench
+}  // namespace hopbench::allreduce::allreduce

@@ -9,7 +9,8 @@
 #include "protocols/server/rejoin.h"
 #include "protocols/server/server.h"
 
-namespace hopbench {
+namespace hopbench::allreduce {
+namespace balanced {
 namespace {
 
 bool by_servers(const KnobValues& knobs) { return knobs.text("aggregation") == "servers"; }
@@ -35,22 +36,22 @@ void over_ring(Node& self, const KnobValues& knobs) {
 void over_servers(Node& self, const KnobValues& knobs) {
   Vec x = self.initial();
   Batches batches(self, self.servers().front());
-  Pushes pushes(self, knobs.flag("overlap"));
+  server::Pushes pushes(self, knobs.flag("overlap"));
   for (Iter k = 0; self.running(k); ++k) {
-    if (self.returned()) rejoin(self, k, x);
+    if (self.returned()) server::rejoin(self, k, x);
     self.enter(k);
     const Gradient g = pushes.gradient(x, k, k, batches.next(k));
     batches.report(k, g);
     pushes.push(k, g.values, {g.samples});
-    x = pull_weights(self, k, x);
+    x = server::pull_weights(self, k, x);
     self.report(k + 1, x);
   }
 }
 
-int servers_of(const Setting& setting) { return by_servers(setting.knobs) ? server_count(setting) : 0; }
+int servers_of(const Setting& setting) { return by_servers(setting.knobs) ? server::server_count(setting) : 0; }
 
 std::vector<Edge> links_of(const Setting& setting) {
-  if (by_servers(setting.knobs)) return server_links(setting);
+  if (by_servers(setting.knobs)) return server::server_links(setting);
   std::vector<Edge> edges = GradientMean::links(setting);
   for (int worker = 1; worker < setting.workers; ++worker) edges.emplace_back(worker, 0);  // the manager
   return edges;
@@ -60,7 +61,7 @@ std::vector<Knob> all_knobs(std::vector<Knob> own) {
   std::vector<Knob> all = std::move(own);
   all.push_back({"warmup_steps", 5, 0, 1'000'000, {}, "iterations with equal batches at the start", "code"});
   all.push_back(choice("aggregation", {"allreduce", "servers"}, "of the gradients: ring or servers", "ours"));
-  all.push_back(servers_knob());
+  all.push_back(server::servers_knob());
   all.push_back({"multiple", 1, 1, 1024, {}, "batches are multiples of so many samples; see docs/gpu.md", "ours"});
   for (const Knob& knob : GradientMean::knobs()) all.push_back(knob);
   return all;
@@ -74,14 +75,16 @@ std::string refuse(const Setting& setting) {
 }
 
 }  // namespace
+}  // namespace balanced
 
 void balanced_bsp(Node& self, const KnobValues& knobs, const MakeRule& make_rule) {
+  using namespace balanced;
   if (self.rank == (by_servers(knobs) ? self.servers().front() : 0)) {
     const std::shared_ptr<BatchRule> rule = make_rule(self, knobs);  // the strand outlives this body
     self.spawn([&self, rule, warmup = knobs.integer("warmup_steps")] { manage_batches(self, *rule, warmup); });
   }
   if (!by_servers(knobs)) return over_ring(self, knobs);
-  return self.is_server() ? serve_bsp(self, true) : over_servers(self, knobs);
+  return self.is_server() ? server::serve_bsp(self, true) : over_servers(self, knobs);
 }
 
 BatchBounds bounds_around(int batch, double low, double high, const KnobValues& knobs) {
@@ -97,7 +100,8 @@ BatchBounds balanced_batches(const Setting& setting, BatchBounds bounds) {
   return bounds;
 }
 
-Protocol balanced(Protocol own) {
+Protocol with_balanced_batches(Protocol own) {
+  using namespace balanced;
   own.knobs = all_knobs(std::move(own.knobs));
   own.extra_ranks = servers_of;
   own.links = links_of;
@@ -109,4 +113,4 @@ Protocol balanced(Protocol own) {
   return own;
 }
 
-}  // namespace hopbench
+}  // namespace hopbench::allreduce

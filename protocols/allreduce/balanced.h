@@ -12,7 +12,7 @@
 #include "protocols/allreduce/batch_manager.h"
 #include "protocols/node/node.h"
 
-namespace hopbench {
+namespace hopbench::allreduce {
 
 /// Called on the manager only.
 using MakeRule = std::function<std::unique_ptr<BatchRule>(Node& manager, const KnobValues& knobs)>;
@@ -21,7 +21,7 @@ using MakeRule = std::function<std::unique_ptr<BatchRule>(Node& manager, const K
 void balanced_bsp(Node& self, const KnobValues& knobs, const MakeRule& make_rule);
 
 /// Returns the protocol with the facts and knobs that all with this body have, besides its own knobs.
-Protocol balanced(Protocol own);
+Protocol with_balanced_batches(Protocol own);
 /// Returns the batches that a worker may be given if the rule keeps to `bounds`: the others have their least at least.
 BatchBounds balanced_batches(const Setting& setting, BatchBounds bounds);
 
@@ -29,4 +29,4 @@ BatchBounds balanced_batches(const Setting& setting, BatchBounds bounds);
 /// rounded towards that batch, to multiples of the knob `multiple`.
 BatchBounds bounds_around(int batch, double low, double high, const KnobValues& knobs);
 
-}  // namespace hopbench
+}  // namespace hopbench::allreduce

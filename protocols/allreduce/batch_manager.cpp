@@ -3,7 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
-namespace hopbench {
+namespace hopbench::allreduce {
+namespace batch_manager {
 namespace {
 
 /// Returns the words of a kRequest of iteration k, which reports how it went. kReply of k + 1 says what to do next.
@@ -23,6 +24,7 @@ std::vector<Timing> timings_of(const std::vector<Message>& reports) {
 }
 
 }  // namespace
+}  // namespace batch_manager
 
 void manage_batches(Node& self, BatchRule& rule, Iter warmup) {
   std::vector<int> batches(self.workers().size(), self.batch());
@@ -31,7 +33,7 @@ void manage_batches(Node& self, BatchRule& rule, Iter warmup) {
   for (Iter k = 0; k + 1 < self.end(); ++k) {
     const auto reports = self.gather(self.workers(), self.worker_count(), is(kRequest, k), "timings of all workers");
     self.operate_beside(rule.bytes(), [&] {
-      rule.observe(timings_of(reports));
+      rule.observe(batch_manager::timings_of(reports));
       if (k + 1 >= warmup) batches = rule.batches();
     });
     for (const int worker : self.workers()) {
@@ -62,7 +64,7 @@ Samples Batches::next(Iter k) {
 
 void Batches::report(Iter k, const Gradient& g) {
   if (expected_ > 0) note_error(to_seconds(g.took));
-  if (k + 1 < self_.end()) self_.send(manager_, kRequest, k, {}, words_of(g, self_.load()));
+  if (k + 1 < self_.end()) self_.send(manager_, kRequest, k, {}, batch_manager::words_of(g, self_.load()));
 }
 
 void Batches::note_error(double took) {
@@ -70,4 +72,4 @@ void Batches::note_error(double took) {
   mean += (std::abs(expected_ - took) / took - mean) / double(++foreseen_);
 }
 
-}  // namespace hopbench
+}  // namespace hopbench::allreduce

@@ -10,7 +10,7 @@
 
 #include "protocols/node/node.h"
 
-namespace hopbench {
+namespace hopbench::allreduce {
 
 /// A worker's iteration as reported to the manager.
 struct Timing {
@@ -57,4 +57,4 @@ class Batches {
   std::int64_t foreseen_ = 0;
 };
 
-}  // namespace hopbench
+}  // namespace hopbench::allreduce

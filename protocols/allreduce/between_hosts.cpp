@@ -1,11 +1,11 @@
 #include "protocols/allreduce/between_hosts.h"
 
-namespace hopbench {
+namespace hopbench::allreduce {
 
 BetweenHosts::BetweenHosts(Node& self, const KnobValues& knobs)
     : self_(self),
-      hosts_(by_host(self)),
-      own_(hosts_[group_of(hosts_, self.rank)]),
+      hosts_(groups::by_host(self)),
+      own_(hosts_[groups::group_of(hosts_, self.rank)]),
       skip_(knobs.integer("skip")),
       wait_(knobs.integer("wait")),
       warm_up_(knobs.integer("warm_up")),
@@ -28,12 +28,14 @@ void BetweenHosts::finish(Vec& x) {
 }
 
 /// Returns the worker of a host that averages in the present round.
-int BetweenHosts::envoy_of(const Group& host) const { return host[static_cast<std::size_t>(round_) % host.size()]; }
+int BetweenHosts::envoy_of(const groups::Group& host) const {
+  return host[static_cast<std::size_t>(round_) % host.size()];
+}
 
 void BetweenHosts::begin(const Vec& x) {
   if (envoy_of(own_) != self_.rank) return;
-  Group envoys;
-  for (const Group& host : hosts_) envoys.push_back(envoy_of(host));
+  groups::Group envoys;
+  for (const groups::Group& host : hosts_) envoys.push_back(envoy_of(host));
   mean_.begin(share(x), envoys, round_);
 }
 
@@ -59,4 +61,4 @@ void BetweenHosts::take_in(Vec& x, Iter waited) {
   due_ = -1;
 }
 
-}  // namespace hopbench
+}  // namespace hopbench::allreduce

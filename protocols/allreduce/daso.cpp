@@ -15,7 +15,7 @@
 #include "protocols/groups/groups.h"
 #include "protocols/node/collectives.h"
 
-namespace hopbench {
+namespace hopbench::allreduce::daso {
 namespace {
 
 void daso(Node& self, const KnobValues& knobs) {
@@ -41,7 +41,7 @@ void daso(Node& self, const KnobValues& knobs) {
   self.report(k, x);
 }
 
-std::vector<Edge> links(const Setting& setting) { return all_pairs(setting.workers); }
+std::vector<Edge> links(const Setting& setting) { return groups::all_pairs(setting.workers); }
 
 std::string refuse(const Setting& setting) {
   if (setting.knobs.integer("wait") < setting.knobs.integer("skip")) return "";
@@ -51,9 +51,9 @@ std::string refuse(const Setting& setting) {
 }
 
 std::string note(const Setting& setting) {
-  const Division all = by_host(setting);
+  const groups::Division all = groups::by_host(setting);
   const std::size_t hosts = all.size();
-  if (std::any_of(all.begin(), all.end(), [&](const Group& host) { return host.size() != all.front().size(); }))
+  if (std::any_of(all.begin(), all.end(), [&](const groups::Group& host) { return host.size() != all.front().size(); }))
     return "hosts have different numbers of workers, and weigh alike: a sample on a small host counts for more";
   if (setting.workers == 1 || (hosts > 1 && hosts < static_cast<std::size_t>(setting.workers))) return "";
   return hosts == 1 ? "all workers are on one host: it is all-reduce, with averages of equal models now and then"
@@ -87,4 +87,4 @@ const Protocol& daso_protocol() {
   return protocol;
 }
 
-}  // namespace hopbench
+}  // namespace hopbench::allreduce::daso

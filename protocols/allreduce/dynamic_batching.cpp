@@ -14,7 +14,7 @@
 
 #include "protocols/allreduce/balanced.h"
 
-namespace hopbench {
+namespace hopbench::allreduce::dynamic_batching {
 namespace {
 
 BatchBounds bounds_of(int batch, const KnobValues& knobs) {
@@ -105,7 +105,7 @@ std::vector<Knob> own_knobs() {
 }  // namespace
 
 const Protocol& dynamic_batching_protocol() {
-  static const Protocol protocol = balanced(
+  static const Protocol protocol = with_balanced_batches(
       {.name = "dynamic_batching",
        .summary = "BSP whose batches a proportional controller adjusts until all workers take the same time",
        .paper =
@@ -120,4 +120,4 @@ const Protocol& dynamic_batching_protocol() {
   return protocol;
 }
 
-}  // namespace hopbench
+}  // namespace hopbench::allreduce::dynamic_batching

@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-namespace hopbench {
+namespace hopbench::allreduce {
 
 double GradientChange::next(double squared_norm) {
   const bool first = norms_.empty();
@@ -24,4 +24,4 @@ double GradientChange::average() const {
   return sum / total;
 }
 
-}  // namespace hopbench
+}  // namespace hopbench::allreduce

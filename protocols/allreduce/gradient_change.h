@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <deque>
 
-namespace hopbench {
+namespace hopbench::allreduce {
 
 /// |E_k - E_(k-1)| / E_(k-1), where E_k is the exponentially weighted average of the last `window` squared norms:
 /// weights (1 - factor)^age, scaled to sum to 1.
@@ -27,4 +27,4 @@ class GradientChange {
   double smoothed_ = 0;
 };
 
-}  // namespace hopbench
+}  // namespace hopbench::allreduce

@@ -7,7 +7,8 @@
 #include "protocols/groups/groups.h"
 #include "protocols/node/collectives.h"
 
-namespace hopbench {
+namespace hopbench::allreduce {
+namespace gradient_mean {
 namespace {
 
 /// A run of neighbouring buckets that are reduced as one. It is complete when the model's bucket `last` is.
@@ -41,6 +42,7 @@ Payload scaled_copy(Node& self, const Payload& x, float weight) {
 }
 
 }  // namespace
+}  // namespace gradient_mean
 
 /// The state shared by a worker's two strands: the body adds pieces of its gradient, the other strand reduces them.
 struct GradientMean::Reduction {
@@ -50,13 +52,14 @@ struct GradientMean::Reduction {
     Payload mine;
     float weight = 1;
   };
-  std::vector<Piece> pieces;
+  std::vector<gradient_mean::Piece> pieces;
   std::deque<Part> waiting;
   Vec mean;
   std::size_t reduced = 0;  // pieces of this iteration
 
   void forever(Node& self, const std::string& algorithm) {
-    const Division hosts = by_host(self);
+    using namespace gradient_mean;
+    const groups::Division hosts = groups::by_host(self);
     for (;;) {
       self.until([&] { return !waiting.empty(); }, "a bucket of the gradient");
       const Part part = std::move(waiting.front());
@@ -78,7 +81,7 @@ GradientMean::GradientMean(Node& self, const KnobValues& knobs)
     : self_(self), reduction_(std::make_shared<Reduction>()) {
   const Vec like = self.initial();
   const auto floats = static_cast<std::size_t>(knobs.integer("bucket_bytes")) / sizeof(float);
-  reduction_->pieces = merge(self.buckets(), knobs.flag("overlap") ? floats : like.size());
+  reduction_->pieces = gradient_mean::merge(self.buckets(), knobs.flag("overlap") ? floats : like.size());
   reduction_->mean = Vec::uninitialised(like.size(), like.space());
   self.spawn([&self, reduction = reduction_, how = knobs.text("algorithm")] { reduction->forever(self, how); });
 }
@@ -96,15 +99,15 @@ Gradient GradientMean::add(const Vec& x, Iter k, Samples samples, float weight) 
 }
 
 Payload GradientMean::result() {
-  self_.until([&] { return reduction_->reduced == reduction_->pieces.size(); }, kWhy);
+  self_.until([&] { return reduction_->reduced == reduction_->pieces.size(); }, gradient_mean::kWhy);
   return share(reduction_->mean);
 }
 
 std::vector<Edge> GradientMean::links(const Setting& setting) {
   const std::string& algorithm = setting.knobs.text("algorithm");
-  if (algorithm == "hierarchical") return hierarchical_links(by_host(setting));
-  const Group everybody = all_workers(setting);
-  return algorithm == "ring" ? ring_links(everybody) : halving_doubling_links(everybody);
+  if (algorithm == "hierarchical") return hierarchical_links(groups::by_host(setting));
+  const groups::Group everybody = groups::all_workers(setting);
+  return algorithm == "ring" ? groups::ring_links(everybody) : halving_doubling_links(everybody);
 }
 
 std::vector<Knob> GradientMean::knobs() {
@@ -124,4 +127,4 @@ std::vector<Knob> GradientMean::knobs() {
        .source = "ours"}};
 }
 
-}  // namespace hopbench
+}  // namespace hopbench::allreduce

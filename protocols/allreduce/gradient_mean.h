@@ -7,7 +7,7 @@
 
 #include "protocols/node/node.h"
 
-namespace hopbench {
+namespace hopbench::allreduce {
 
 /// The mean of all gradients. Neighbouring buckets are merged up to a size and reduced as one as soon as they are
 /// complete, last layer first, one after the other, in the same order on every rank. All ranks get the same bits.
@@ -30,4 +30,4 @@ class GradientMean {
   std::shared_ptr<Reduction> reduction_;  // shared with a strand that outlives the body
 };
 
-}  // namespace hopbench
+}  // namespace hopbench::allreduce

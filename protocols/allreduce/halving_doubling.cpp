@@ -7,7 +7,8 @@
 
 #include "protocols/node/collectives.h"
 
-namespace hopbench {
+namespace hopbench::allreduce {
+namespace halving_doubling {
 namespace {
 
 int largest_power_of_two(std::size_t n) { return static_cast<int>(std::bit_floor(n)); }
@@ -26,9 +27,11 @@ void assign(Node& self, Vec& result, std::size_t offset, const Payload& mean) {
 }
 
 }  // namespace
+}  // namespace halving_doubling
 
 void halving_doubling_mean(Node& self, std::span<const int> group, Iter k, const Payload& mine, Vec& result,
                            std::size_t offset, const char* why) {
+  using namespace halving_doubling;
   const int n = static_cast<int>(group.size()), p = largest_power_of_two(group.size());
   const int me = static_cast<int>(std::find(group.begin(), group.end(), self.rank) - group.begin());
   HB_ASSERT(me < n);
@@ -67,7 +70,7 @@ void halving_doubling_mean(Node& self, std::span<const int> group, Iter k, const
 }
 
 std::vector<Edge> halving_doubling_links(std::span<const int> group) {
-  const int n = static_cast<int>(group.size()), p = largest_power_of_two(group.size());
+  const int n = static_cast<int>(group.size()), p = halving_doubling::largest_power_of_two(group.size());
   const auto at = [&](int position) { return group[static_cast<std::size_t>(position)]; };
   std::vector<Edge> edges;
   for (int i = 0; i < p; ++i) {
@@ -77,4 +80,4 @@ std::vector<Edge> halving_doubling_links(std::span<const int> group) {
   return edges;
 }
 
-}  // namespace hopbench
+}  // namespace hopbench::allreduce

@@ -6,7 +6,7 @@
 
 #include "protocols/node/node.h"
 
-namespace hopbench {
+namespace hopbench::allreduce {
 
 /// Computes the mean like ring_mean (protocols/node/collectives.h), in 2 log2(n) messages per rank instead of 2 (n -
 /// 1), and with the same bytes. If n is not a power of two, the ranks beyond the largest one, p, send their vector to a
@@ -20,4 +20,4 @@ void halving_doubling_mean(Node& self, std::span<const int> group, Iter k, const
 /// Returns the links that it needs: a hypercube, and one link to each rank beyond it.
 std::vector<Edge> halving_doubling_links(std::span<const int> group);
 
-}  // namespace hopbench
+}  // namespace hopbench::allreduce

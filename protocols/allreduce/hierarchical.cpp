@@ -4,20 +4,22 @@
 
 #include "protocols/node/collectives.h"
 
-namespace hopbench {
+namespace hopbench::allreduce {
+namespace hierarchical {
 namespace {
 
-Group leaders_of(const Division& hosts) {
-  Group leaders;
-  for (const Group& host : hosts) leaders.push_back(host.front());
+groups::Group leaders_of(const groups::Division& hosts) {
+  groups::Group leaders;
+  for (const groups::Group& host : hosts) leaders.push_back(host.front());
   return leaders;
 }
 
 }  // namespace
+}  // namespace hierarchical
 
-void hierarchical_mean(Node& self, const Division& hosts, Iter k, const Payload& mine, Vec& result, std::size_t offset,
-                       const char* why) {
-  const Group& here = hosts[group_of(hosts, self.rank)];
+void hierarchical_mean(Node& self, const groups::Division& hosts, Iter k, const Payload& mine, Vec& result,
+                       std::size_t offset, const char* why) {
+  const groups::Group& here = hosts[groups::group_of(hosts, self.rank)];
   const int leader = here.front();
   self.contributed();
   if (self.rank != leader) {
@@ -33,25 +35,25 @@ void hierarchical_mean(Node& self, const Division& hosts, Iter k, const Payload&
   }
   // Scaled so that the mean over the leaders is the mean over all workers, whatever the number of workers per host.
   std::size_t n = 0;
-  for (const Group& host : hosts) n += host.size();
+  for (const groups::Group& host : hosts) n += host.size();
   const std::vector<float> weights(terms.size(), static_cast<float>(hosts.size()) / static_cast<float>(n));
   Vec sum;
   self.operate(static_cast<double>(terms.size() + 1) * bytes_of(mine), [&] { sum = weighted_sum(terms, weights); });
 
   Vec mean = Vec::of_parts(mine.size(), share(sum));
-  ring_mean(self, leaders_of(hosts), k, share(sum), mean, 0, why);
+  ring_mean(self, hierarchical::leaders_of(hosts), k, share(sum), mean, 0, why);
   for (const int member : here) {
     if (member != leader) self.send(member, kBroadcast, k, share(mean));
   }
   self.operate(2 * bytes_of(share(mean)), [&] { result.assign(offset, share(mean)); });
 }
 
-std::vector<Edge> hierarchical_links(const Division& hosts) {
-  std::vector<Edge> edges = ring_links(leaders_of(hosts));
-  for (const Group& host : hosts) {
-    for (const Edge& edge : star_links(host.front(), host)) edges.push_back(edge);
+std::vector<Edge> hierarchical_links(const groups::Division& hosts) {
+  std::vector<Edge> edges = groups::ring_links(hierarchical::leaders_of(hosts));
+  for (const groups::Group& host : hosts) {
+    for (const Edge& edge : groups::star_links(host.front(), host)) edges.push_back(edge);
   }
   return edges;
 }
 
-}  // namespace hopbench
+}  // namespace hopbench::allreduce

@@ -6,7 +6,7 @@
 #include "protocols/groups/groups.h"
 #include "protocols/node/node.h"
 
-namespace hopbench {
+namespace hopbench::allreduce {
 
 /// Computes the mean like ring_mean (protocols/node/collectives.h), over the workers of all `hosts`. The first worker
 /// of each host adds up the vectors of the host's workers, by ascending rank. These leaders average along a ring. Then
@@ -14,10 +14,10 @@ namespace hopbench {
 ///
 /// All results are bit-identical. They are the ring's bits only if each worker is on a host of its own, because
 /// otherwise a host's workers are summed first.
-void hierarchical_mean(Node& self, const Division& hosts, Iter k, const Payload& mine, Vec& result, std::size_t offset,
-                       const char* why);
+void hierarchical_mean(Node& self, const groups::Division& hosts, Iter k, const Payload& mine, Vec& result,
+                       std::size_t offset, const char* why);
 
 /// Returns the links that it needs: a star on each host, and a ring of the leaders.
-std::vector<Edge> hierarchical_links(const Division& hosts);
+std::vector<Edge> hierarchical_links(const groups::Division& hosts);
 
-}  // namespace hopbench
+}  // namespace hopbench::allreduce

@@ -13,7 +13,7 @@
 #include "protocols/groups/group_average.h"
 #include "protocols/node/node.h"
 
-namespace hopbench {
+namespace hopbench::allreduce::lasgd {
 namespace {
 
 /// Takes in the mean of the round before, if there was one, to which `contributed` was this worker's part.
@@ -38,7 +38,7 @@ void lasgd(Node& self, const KnobValues&) {
   Iter k = 0;
   for (; self.running(k); ++k) {
     self.enter(k);
-    local_step(self, x, optimizer, k);
+    groups::local_step(self, x, optimizer, k);
     if (!rounds.under_way()) {
       correct(self, x, contributed, rounds);
       begin(0);
@@ -56,7 +56,7 @@ void lasgd(Node& self, const KnobValues&) {
   self.report(k, x);
 }
 
-std::vector<Edge> links(const Setting& setting) { return ring_links(all_workers(setting)); }
+std::vector<Edge> links(const Setting& setting) { return groups::ring_links(groups::all_workers(setting)); }
 
 }  // namespace
 
@@ -78,4 +78,4 @@ const Protocol& lasgd_protocol() {
   return protocol;
 }
 
-}  // namespace hopbench
+}  // namespace hopbench::allreduce::lasgd

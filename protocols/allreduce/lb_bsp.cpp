@@ -17,7 +17,7 @@
 #include "protocols/allreduce/pair_search.h"
 #include "protocols/allreduce/prediction.h"
 
-namespace hopbench {
+namespace hopbench::allreduce::lb_bsp {
 namespace {
 
 BatchBounds bounds_of(int batch, const KnobValues& knobs) {
@@ -124,7 +124,7 @@ std::vector<Knob> own_knobs() {
 }  // namespace
 
 const Protocol& lb_bsp_protocol() {
-  static const Protocol protocol = balanced(
+  static const Protocol protocol = with_balanced_batches(
       {.name = "lb_bsp",
        .summary = "BSP with batches resized at every barrier so that all workers finish together; their sum is kept",
        .paper = "Chen, Weng, Wang, Li, Li: Semi-Dynamic Load Balancing, SoCC 2020",
@@ -140,4 +140,4 @@ const Protocol& lb_bsp_protocol() {
   return protocol;
 }
 
-}  // namespace hopbench
+}  // namespace hopbench::allreduce::lb_bsp

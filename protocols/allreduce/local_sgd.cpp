@@ -7,7 +7,7 @@
 #include "protocols/groups/group_average.h"
 #include "protocols/node/node.h"
 
-namespace hopbench {
+namespace hopbench::allreduce::local_sgd {
 namespace {
 
 void local_sgd(Node& self, const KnobValues& knobs) {
@@ -15,12 +15,13 @@ void local_sgd(Node& self, const KnobValues& knobs) {
   Vec x = self.initial();
   Optimizer optimizer = self.optimizer(x.size());
   for (Iter k = 0; self.running(k); ++k) {
-    if (inner_step(self, x, optimizer, k, period)) x = group_mean(self, self.workers(), k, x, "models of all workers");
+    if (groups::inner_step(self, x, optimizer, k, period))
+      x = groups::group_mean(self, self.workers(), k, x, "models of all workers");
     self.report(k + 1, x);
   }
 }
 
-std::vector<Edge> links(const Setting& setting) { return ring_links(all_workers(setting)); }
+std::vector<Edge> links(const Setting& setting) { return groups::ring_links(groups::all_workers(setting)); }
 
 // From one average to the next, no other worker holds a worker back.
 int free_run(const KnobValues& knobs) { return knobs.integer("period"); }
@@ -45,4 +46,4 @@ const Protocol& local_sgd_protocol() {
   return protocol;
 }
 
-}  // namespace hopbench
+}  // namespace hopbench::allreduce::local_sgd

@@ -5,7 +5,7 @@
 
 #include "backends/base/error.h"
 
-namespace hopbench {
+namespace hopbench::allreduce {
 
 PairSearch::PairSearch(std::vector<int> batches, Options options) : options_(options), batches_(std::move(batches)) {
   begin();
@@ -94,4 +94,4 @@ void PairSearch::move() {
   begin_window();
 }
 
-}  // namespace hopbench
+}  // namespace hopbench::allreduce

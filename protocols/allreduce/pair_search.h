@@ -8,7 +8,7 @@
 #include "backends/base/iter.h"
 #include "protocols/allreduce/allocation.h"
 
-namespace hopbench {
+namespace hopbench::allreduce {
 
 /// Incremental search for devices whose time is not linear in the batch: every so many iterations (a window) `step`
 /// samples move from the straggler, the worker with the largest mean time, to the leader, the one with the least
@@ -61,4 +61,4 @@ class PairSearch {
   double led_ = 0;                 // the leader's least time in the first of these looks since the last move
 };
 
-}  // namespace hopbench
+}  // namespace hopbench::allreduce

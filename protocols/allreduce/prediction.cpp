@@ -5,7 +5,8 @@
 #include <cmath>
 #include <deque>
 
-namespace hopbench {
+namespace hopbench::allreduce {
+namespace prediction {
 namespace {
 
 class Last final : public SpeedPredictor {
@@ -121,12 +122,14 @@ class Narx final : public SpeedPredictor {
 };
 
 }  // namespace
+}  // namespace prediction
 
 std::unique_ptr<SpeedPredictor> make_speed_predictor(const std::string& name, double ema_weight, Random initial) {
+  using namespace prediction;
   if (name == "last") return std::make_unique<Last>();
   if (name == "ema") return std::make_unique<Ema>(ema_weight);
   HB_ASSERT(name == "narx");
   return std::make_unique<Narx>(initial);
 }
 
-}  // namespace hopbench
+}  // namespace hopbench::allreduce

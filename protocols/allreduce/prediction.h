@@ -8,7 +8,7 @@
 #include "backends/base/random.h"
 #include "protocols/node/node.h"
 
-namespace hopbench {
+namespace hopbench::allreduce {
 
 class SpeedPredictor {
  public:
@@ -26,4 +26,4 @@ class SpeedPredictor {
 /// past load, with one hidden layer, trained while it is used. `initial` draws its first weights; it starts as "last".
 std::unique_ptr<SpeedPredictor> make_speed_predictor(const std::string& name, double ema_weight, Random initial);
 
-}  // namespace hopbench
+}  // namespace hopbench::allreduce

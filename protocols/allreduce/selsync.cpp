@@ -12,7 +12,7 @@
 #include "protocols/node/collectives.h"
 #include "protocols/node/node.h"
 
-namespace hopbench {
+namespace hopbench::allreduce::selsync {
 namespace {
 
 /// Returns the weight of the newest norm in the average: N / 100 in the paper.
@@ -55,7 +55,7 @@ void selsync(Node& self, const KnobValues& knobs) {
   }
 }
 
-std::vector<Edge> links(const Setting& setting) { return all_pairs(setting.workers); }
+std::vector<Edge> links(const Setting& setting) { return groups::all_pairs(setting.workers); }
 
 // With delta = 0 every iteration is synchronised, whatever the gradients are.
 Control control(const KnobValues& knobs) {
@@ -87,4 +87,4 @@ const Protocol& selsync_protocol() {
   return protocol;
 }
 
-}  // namespace hopbench
+}  // namespace hopbench::allreduce::selsync

@@ -9,7 +9,8 @@
 
 #include "backends/base/error.h"
 
-namespace hopbench {
+namespace hopbench::compressed {
+namespace compress {
 namespace {
 
 using Floats = std::vector<float>;
@@ -93,6 +94,7 @@ Floats from_levels(const Floats& message, std::size_t n) {
 }
 
 }  // namespace
+}  // namespace compress
 
 const std::vector<std::string>& Compressor::methods() {
   static const std::vector<std::string> all = {"sign", "top_k", "random_k", "qsgd", "none"};
@@ -115,6 +117,7 @@ std::vector<std::uint32_t> Compressor::drawn(std::uint32_t number, std::size_t n
 }
 
 Vec Compressor::pack(const Vec& x, Random random) const {
+  using namespace compress;
   if (method_ == "none") return Vec::copy_of(share(x));
   const Floats values = x.to_host();
   if (method_ == "sign") return Vec::from_host(signs(values), x.space());
@@ -131,6 +134,7 @@ Vec Compressor::pack(const Vec& x, Random random) const {
 }
 
 Vec Compressor::unpack(const Payload& message, std::size_t n) const {
+  using namespace compress;
   if (method_ == "none") return Vec::copy_of(message);
   const Floats packed_floats = Vec::copy_of(message).to_host();
   if (method_ == "sign") return Vec::from_host(from_signs(packed_floats, n), message.space());
@@ -143,4 +147,4 @@ Vec Compressor::unpack(const Payload& message, std::size_t n) const {
   return Vec::from_host(x, message.space());
 }
 
-}  // namespace hopbench
+}  // namespace hopbench::compressed

@@ -8,7 +8,7 @@
 #include "backends/base/random.h"
 #include "backends/base/vec.h"
 
-namespace hopbench {
+namespace hopbench::compressed {
 
 /// A compressor Q of one method. A message consists of floats, some of which hold packed bits, so that the network
 /// carries, and is charged for, what the method costs.
@@ -39,4 +39,4 @@ class Compressor {
   double share_;
 };
 
-}  // namespace hopbench
+}  // namespace hopbench::compressed

@@ -17,7 +17,7 @@
 #include "protocols/groups/groups.h"
 #include "protocols/node/collectives.h"
 
-namespace hopbench {
+namespace hopbench::compressed::error_feedback {
 namespace {
 
 /// A worker's side of the compression: what it sends, and what it keeps for later.
@@ -95,7 +95,7 @@ void error_feedback(Node& self, const KnobValues& knobs) {
   }
 }
 
-std::vector<Edge> links(const Setting& setting) { return all_pairs(setting.workers); }
+std::vector<Edge> links(const Setting& setting) { return groups::all_pairs(setting.workers); }
 
 std::vector<std::string> compressors() { return {"top_k", "sign", "random_k", "qsgd", "none"}; }
 
@@ -117,4 +117,4 @@ const Protocol& error_feedback_protocol() {
   return protocol;
 }
 
-}  // namespace hopbench
+}  // namespace hopbench::compressed::error_feedback

@@ -3,7 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
-namespace hopbench {
+namespace hopbench::compressed {
+namespace low_rank {
 namespace {
 
 constexpr double kNothingLeft = 1e-5;    // of a column's length: rounding
@@ -28,8 +29,10 @@ std::vector<Payload> rows_of(const Vec& m, const Tensor& at) {
 }
 
 }  // namespace
+}  // namespace low_rank
 
 void make_orthonormal(std::vector<std::vector<float>>& columns) {
+  using namespace low_rank;
   for (std::size_t j = 0; j < columns.size(); ++j) {
     std::vector<float>& own = columns[j];
     const double before = std::sqrt(product_of(own, own));
@@ -62,7 +65,7 @@ LowRank::LowRank(Node& self, int rank, const Vec& like)
 
 LowRank::Numbers LowRank::drawn(std::size_t matrix, std::size_t column) const {
   const auto number =
-      static_cast<Iter>((static_cast<std::size_t>(step_) * matrices_.size() + matrix) * kMostRank + column);
+      static_cast<Iter>((static_cast<std::size_t>(step_) * matrices_.size() + matrix) * low_rank::kMostRank + column);
   Random random = self_.common_random(Purpose::kProtocol, number);
   Numbers numbers(matrices_[matrix].at.columns);
   for (float& each : numbers) each = static_cast<float>(2 * random.uniform() - 1);
@@ -77,7 +80,7 @@ Vec LowRank::left(const Vec& m) {
   self_.operate(bytes_of(m.size() + numbers), [&] {
     std::size_t at = 0;
     for (const Matrix& matrix : matrices_) {
-      const std::vector<Payload> rows = rows_of(m, matrix.at);
+      const std::vector<Payload> rows = low_rank::rows_of(m, matrix.at);
       for (const Numbers& q : matrix.q) {
         const Vec column = Vec::from_host(q, m.space());
         Numbers p(matrix.at.rows);
@@ -105,7 +108,7 @@ Vec LowRank::right(const Vec& m, const Vec& mean_of_left) {
       for (std::size_t j = 0; j < matrix.rank; ++j, from += matrix.at.rows)
         matrix.p.push_back(Vec::copy_of(mean_of_left.slice(from, matrix.at.rows)).to_host());
       make_orthonormal(matrix.p);
-      const std::vector<Payload> rows = rows_of(m, matrix.at);
+      const std::vector<Payload> rows = low_rank::rows_of(m, matrix.at);
       for (const Numbers& p : matrix.p) {
         all.assign(at, share(weighted_sum(rows, p)));
         at += matrix.at.columns;
@@ -128,7 +131,7 @@ Vec LowRank::product(const Vec& mean_of_right) {
       std::vector<Payload> columns;
       for (std::size_t j = 0; j < matrix.rank; ++j, from += matrix.at.columns) {
         columns.push_back(mean_of_right.slice(from, matrix.at.columns));
-        matrix.q[j] = is_nothing(matrix.p[j]) ? drawn(m, j) : Vec::copy_of(columns.back()).to_host();
+        matrix.q[j] = low_rank::is_nothing(matrix.p[j]) ? drawn(m, j) : Vec::copy_of(columns.back()).to_host();
       }
       Numbers weights(matrix.rank);
       for (std::size_t i = 0; i < matrix.at.rows; ++i) {
@@ -144,4 +147,4 @@ void LowRank::clear_whole(Vec& x) const {
   for (const Whole& whole : whole_) x.assign(whole.offset, share(Vec(whole.size, x.space())));
 }
 
-}  // namespace hopbench
+}  // namespace hopbench::compressed

@@ -5,7 +5,7 @@
 
 #include "protocols/node/node.h"
 
-namespace hopbench {
+namespace hopbench::compressed {
 
 /// One step of a power iteration on each matrix M of a gradient, which all workers make together:
 ///
@@ -57,4 +57,4 @@ class LowRank {
 /// lies among those before it, up to rounding, becomes 0.
 void make_orthonormal(std::vector<std::vector<float>>& columns);
 
-}  // namespace hopbench
+}  // namespace hopbench::compressed

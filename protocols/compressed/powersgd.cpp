@@ -12,7 +12,7 @@
 #include "protocols/groups/groups.h"
 #include "protocols/node/collectives.h"
 
-namespace hopbench {
+namespace hopbench::compressed::powersgd {
 namespace {
 
 struct Mean {
@@ -49,7 +49,7 @@ void powersgd(Node& self, const KnobValues& knobs) {
   }
 }
 
-std::vector<Edge> links(const Setting& setting) { return ring_links(all_workers(setting)); }
+std::vector<Edge> links(const Setting& setting) { return groups::ring_links(groups::all_workers(setting)); }
 
 }  // namespace
 
@@ -70,4 +70,4 @@ const Protocol& powersgd_protocol() {
   return protocol;
 }
 
-}  // namespace hopbench
+}  // namespace hopbench::compressed::powersgd

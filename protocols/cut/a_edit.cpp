@@ -16,7 +16,7 @@
 #include "protocols/groups/group_average.h"
 #include "protocols/groups/groups.h"
 
-namespace hopbench {
+namespace hopbench::cut::a_edit {
 namespace {
 
 void a_edit(Node& self, const KnobValues& knobs) {
@@ -27,13 +27,13 @@ void a_edit(Node& self, const KnobValues& knobs) {
   Time since = self.now();
   Iter done = 0, k = 0;
   for (; self.running(k); ++k) {
-    inner_step(self, x, inner, k, 1);
+    groups::inner_step(self, x, inner, k, 1);
     ++done;
     const Duration took = self.now() - since;
     if (limit.count() > 0 ? took >= limit : done >= knobs.integer("period")) {
       rounds.end(x, x0, {.took = took});
       if (limit.count() == 0) limit = std::max(rounds.shortest(), Duration(1));
-      take_over(self, x, x0);
+      outer::take_over(self, x, x0);
       since = self.now(), done = 0;
     }
     self.report(k + 1, x0);
@@ -41,19 +41,19 @@ void a_edit(Node& self, const KnobValues& knobs) {
   self.retire();
   for (bool over = false; !over;) {
     over = rounds.end(x, x0, {.stepped = done > 0, .last = true, .took = self.now() - since});
-    take_over(self, x, x0);
+    outer::take_over(self, x, x0);
     since = self.now(), done = 0;
   }
   self.report(k, x0);
 }
 
-std::vector<Edge> links(const Setting& setting) { return all_pairs(setting.workers); }
+std::vector<Edge> links(const Setting& setting) { return groups::all_pairs(setting.workers); }
 
 int free_run(const KnobValues& knobs) { return knobs.integer("period"); }
 
 std::vector<Knob> all_knobs() {
   return {
-      period_knob(),
+      outer::period_knob(),
       choice("outer", {"nesterov", "momentum"}, "form of the outer optimizer's momentum", "memory M"),
       {"outer_lr", 0.8, 0, 1000, {}, "learning rate of the outer step", "memory M"},
       {"outer_momentum", 0.85, 0, 0.999999, {}, "momentum of the outer step; 0: plain SGD", "memory M"},
@@ -83,4 +83,4 @@ const Protocol& a_edit_protocol() {
   return protocol;
 }
 
-}  // namespace hopbench
+}  // namespace hopbench::cut::a_edit

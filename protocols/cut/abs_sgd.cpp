@@ -11,7 +11,7 @@
 #include "protocols/groups/background_mean.h"
 #include "protocols/groups/groups.h"
 
-namespace hopbench {
+namespace hopbench::cut::abs_sgd {
 namespace {
 
 constexpr const char* kWhy = "the mean of the gradients before";
@@ -51,7 +51,7 @@ void abs_sgd(Node& self, const KnobValues& knobs) {
   self.report(k, x);
 }
 
-std::vector<Edge> links(const Setting& setting) { return ring_links(all_workers(setting)); }
+std::vector<Edge> links(const Setting& setting) { return groups::ring_links(groups::all_workers(setting)); }
 
 }  // namespace
 
@@ -75,4 +75,4 @@ const Protocol& abs_sgd_protocol() {
   return protocol;
 }
 
-}  // namespace hopbench
+}  // namespace hopbench::cut::abs_sgd

@@ -3,7 +3,8 @@
 #include <algorithm>
 #include <numeric>
 
-namespace hopbench {
+namespace hopbench::cut {
+namespace drop_times {
 namespace {
 
 constexpr double kRounding = 1e-6;   // relative; workers tell each other their times in single precision
@@ -25,8 +26,10 @@ void append_parts(const MicroBatchTimes& times, std::size_t iteration, std::vect
 }
 
 }  // namespace
+}  // namespace drop_times
 
 std::optional<double> best_limit(const std::vector<MeasuredIteration>& iterations) {
+  using namespace drop_times;
   if (iterations.front().workers.size() < 2) return std::nullopt;  // it waits for nobody
   std::vector<Part> parts;
   std::vector<double> whole(iterations.size()), cut(iterations.size());  // times without and with the limit
@@ -56,4 +59,4 @@ std::optional<double> best_limit(const std::vector<MeasuredIteration>& iteration
   return best;  // what began at that very time is within it
 }
 
-}  // namespace hopbench
+}  // namespace hopbench::cut

@@ -4,7 +4,7 @@
 #include <optional>
 #include <vector>
 
-namespace hopbench {
+namespace hopbench::cut {
 
 /// The times of one worker's gradient: when each of its micro-batches began, and when the last one ended, in seconds
 /// from the first one's beginning.
@@ -25,4 +25,4 @@ struct MeasuredIteration {
 /// the rounding of single precision.
 std::optional<double> best_limit(const std::vector<MeasuredIteration>& iterations);
 
-}  // namespace hopbench
+}  // namespace hopbench::cut

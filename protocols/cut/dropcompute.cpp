@@ -13,7 +13,7 @@
 #include "protocols/groups/groups.h"
 #include "protocols/node/node.h"
 
-namespace hopbench {
+namespace hopbench::cut::dropcompute {
 namespace {
 
 constexpr const char* kWhy = "gradients of all workers";
@@ -111,7 +111,7 @@ void dropcompute(Node& self, const KnobValues& knobs) {
   }
 }
 
-std::vector<Edge> links(const Setting& setting) { return all_pairs(setting.workers); }
+std::vector<Edge> links(const Setting& setting) { return groups::all_pairs(setting.workers); }
 
 }  // namespace
 
@@ -135,4 +135,4 @@ const Protocol& dropcompute_protocol() {
   return protocol;
 }
 
-}  // namespace hopbench
+}  // namespace hopbench::cut::dropcompute

@@ -4,7 +4,7 @@
 
 #include "protocols/node/collectives.h"
 
-namespace hopbench {
+namespace hopbench::cut {
 
 Payload weighed_by_samples(Node& self, CutGradient&& g) {
   if (g.samples != self.batch()) {
@@ -32,4 +32,4 @@ SampleMean mean_over_samples(Node& self, Iter round, CutGradient&& g, const char
   return mean;
 }
 
-}  // namespace hopbench
+}  // namespace hopbench::cut

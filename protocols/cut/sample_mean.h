@@ -4,7 +4,7 @@
 #include "protocols/node/micro_batches.h"
 #include "protocols/node/node.h"
 
-namespace hopbench {
+namespace hopbench::cut {
 
 struct SampleMean {
   Vec values;
@@ -20,4 +20,4 @@ void divide_by_samples(Node& self, Vec& mean, std::int64_t samples);
 /// Returns the mean over the samples of all workers, along a ring. `round` is the same on all.
 SampleMean mean_over_samples(Node& self, Iter round, CutGradient&& g, const char* why);
 
-}  // namespace hopbench
+}  // namespace hopbench::cut

@@ -7,7 +7,8 @@
 
 #include "protocols/node/collectives.h"
 
-namespace hopbench {
+namespace hopbench::cut {
+namespace weighted_rounds {
 namespace {
 
 /// The numbers that workers tell each other at the end of a round.
@@ -47,6 +48,7 @@ std::vector<double> weights_of(const std::vector<Told>& all) {
 }
 
 }  // namespace
+}  // namespace weighted_rounds
 
 bool Anomalies::is_one(double length) {
   constexpr double kKept = 0.98;
@@ -60,12 +62,17 @@ bool Anomalies::is_one(double length) {
 }
 
 WeightedRounds::WeightedRounds(Node& self, const KnobValues& knobs)
-    : self_(self), step_(outer_step(knobs)), clip_(knobs.real("clip")), anomalies_(knobs.real("limit")), outer_(self) {
+    : self_(self),
+      step_(outer::outer_step(knobs)),
+      clip_(knobs.real("clip")),
+      anomalies_(knobs.real("limit")),
+      outer_(self) {
   others_ = self.workers();
   std::erase(others_, self.rank);
 }
 
 bool WeightedRounds::end(const Vec& x, Vec& x0, const Ended& how) {
+  using namespace weighted_rounds;
   Told mine{.length = distance(x0, x), .counts = false, .last = how.last, .took = how.took};
   mine.counts = how.stepped && !anomalies_.is_one(mine.length);
   const std::vector<Told> all = told_by_all(self_, others_, round_, mine);
@@ -100,10 +107,10 @@ void WeightedRounds::move(const Vec& x, Vec& x0, const std::vector<double>& weig
   std::vector<float> used;
   for (const double weight : weights) used.push_back(static_cast<float>(weight * ring.weight * self_.worker_count()));
   self_.averaged(round_, self_.workers(), std::move(used));
-  OuterOptimizer::Step step = step_;
+  outer::OuterOptimizer::Step step = step_;
   const double length = distance(x0, mean);
   step.gain = length > clip_ ? clip_ / length : 1;
   outer_.step(x0, share(mean), step);
 }
 
-}  // namespace hopbench
+}  // namespace hopbench::cut

@@ -6,7 +6,7 @@
 #include "protocols/node/node.h"
 #include "protocols/outer/outer_optimizer.h"
 
-namespace hopbench {
+namespace hopbench::cut {
 
 /// Tells which of a worker's outer gradients are much longer than those before.
 class Anomalies {
@@ -44,13 +44,13 @@ class WeightedRounds {
   double distance(const Vec& a, const Vec& b);
 
   Node& self_;
-  const OuterOptimizer::Step step_;
+  const outer::OuterOptimizer::Step step_;
   const double clip_;
   Anomalies anomalies_;
-  OuterOptimizer outer_;
+  outer::OuterOptimizer outer_;
   std::vector<int> others_;
   Iter round_ = 0;
   Duration shortest_{};
 };
 
-}  // namespace hopbench
+}  // namespace hopbench::cut

@@ -6,7 +6,7 @@
 #include "protocols/groups/groups.h"
 #include "protocols/node/collectives.h"
 
-namespace hopbench {
+namespace hopbench::gossip {
 
 void control_rounds(Node& self, Rounds rounds) {
   PathSearch search(self.graph());
@@ -25,7 +25,7 @@ void control_rounds(Node& self, Rounds rounds) {
     const std::vector<int> group = search.next_group();
     if (group.empty()) continue;
     for (const int worker : rounds == Rounds::kTogether ? self.workers() : group)
-      self.send(worker, kReply, number, {}, words_of(group));
+      self.send(worker, kReply, number, {}, groups::words_of(group));
     ++number;
   }
 }
@@ -49,7 +49,7 @@ void average_active(Node& self, Iter k, Iter number, const ActiveNeighbours& act
 }
 
 std::vector<Edge> links_with_controller(const Setting& setting) {
-  std::vector<Edge> all = star_links(setting.workers, all_workers(setting));
+  std::vector<Edge> all = groups::star_links(setting.workers, groups::all_workers(setting));
   for (int a = 0; a < setting.workers; ++a) {
     for (const int b : setting.graph.out(a)) all.emplace_back(a, b);
   }
@@ -57,9 +57,9 @@ std::vector<Edge> links_with_controller(const Setting& setting) {
 }
 
 std::string too_many_or_not_symmetric(const Setting& setting) {
-  if (setting.workers > kMostGrouped)
-    return "a round is told in one message, of up to " + std::to_string(kMostGrouped) + " workers: take fewer";
+  if (setting.workers > groups::kMostGrouped)
+    return "a round is told in one message, of up to " + std::to_string(groups::kMostGrouped) + " workers: take fewer";
   return not_symmetric(setting);
 }
 
-}  // namespace hopbench
+}  // namespace hopbench::gossip

@@ -7,7 +7,7 @@
 #include "protocols/gossip/path_search.h"
 #include "protocols/node/node.h"
 
-namespace hopbench {
+namespace hopbench::gossip {
 
 /// The workers that begin anew when a round is over.
 enum class Rounds {
@@ -26,4 +26,4 @@ void average_active(Node& self, Iter k, Iter number, const ActiveNeighbours& act
 std::vector<Edge> links_with_controller(const Setting& setting);
 std::string too_many_or_not_symmetric(const Setting& setting);
 
-}  // namespace hopbench
+}  // namespace hopbench::gossip

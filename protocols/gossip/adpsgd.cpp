@@ -18,7 +18,7 @@
 #include "protocols/node/collectives.h"
 #include "protocols/node/node.h"
 
-namespace hopbench {
+namespace hopbench::gossip::adpsgd {
 namespace {
 
 bool is_active(int rank) { return rank % 2 == 0; }
@@ -147,4 +147,4 @@ const Protocol& adpsgd_protocol() {
   return protocol;
 }
 
-}  // namespace hopbench
+}  // namespace hopbench::gossip::adpsgd

@@ -6,7 +6,8 @@
 
 #include "protocols/node/eigenvalues.h"
 
-namespace hopbench {
+namespace hopbench::gossip {
+namespace best_chances {
 namespace {
 
 using Numbers = std::vector<double>;
@@ -100,8 +101,11 @@ class Barrier {
 };
 
 }  // namespace
+}  // namespace best_chances
 
-Matrix laplacian_of(const std::vector<Matching>& matchings, const Numbers& weights, std::size_t n) {
+best_chances::Matrix laplacian_of(const std::vector<Matching>& matchings, const best_chances::Numbers& weights,
+                                  std::size_t n) {
+  using namespace best_chances;
   Matrix sum(n, Numbers(n, 0.0));
   for (std::size_t j = 0; j < matchings.size(); ++j) {
     for (const auto& [first, second] : matchings[j]) {
@@ -113,7 +117,8 @@ Matrix laplacian_of(const std::vector<Matching>& matchings, const Numbers& weigh
   return sum;
 }
 
-Numbers best_chances(const std::vector<Matching>& matchings, std::size_t n, double budget) {
+best_chances::Numbers find_best_chances(const std::vector<Matching>& matchings, std::size_t n, double budget) {
+  using namespace best_chances;
   Numbers x(matchings.size(), budget);
   if (budget > 1 - 1e-9) return x;
   Barrier barrier(matchings, n);
@@ -127,4 +132,4 @@ Numbers best_chances(const std::vector<Matching>& matchings, std::size_t n, doub
   return x;
 }
 
-}  // namespace hopbench
+}  // namespace hopbench::gossip

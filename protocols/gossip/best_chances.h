@@ -5,7 +5,7 @@
 
 #include "protocols/node/topology.h"
 
-namespace hopbench {
+namespace hopbench::gossip {
 
 using Matching = std::vector<Edge>;
 
@@ -17,6 +17,6 @@ std::vector<std::vector<double>> laplacian_of(const std::vector<Matching>& match
 /// smallest eigenvalue of the mean Laplacian, up to 0.4 %. The matchings connect all workers. If the budget is not 1,
 /// every chance is above 0 and below 1. Where many chances are equally good, these are farthest from 0 and 1. A change
 /// of the input in the last digits hardly changes them.
-std::vector<double> best_chances(const std::vector<Matching>& matchings, std::size_t n, double budget);
+std::vector<double> find_best_chances(const std::vector<Matching>& matchings, std::size_t n, double budget);
 
-}  // namespace hopbench
+}  // namespace hopbench::gossip

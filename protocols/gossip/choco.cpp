@@ -16,7 +16,7 @@
 #include "protocols/node/collectives.h"
 #include "protocols/node/node.h"
 
-namespace hopbench {
+namespace hopbench::gossip::choco {
 namespace {
 
 constexpr double kAuthorsStep = 0.45;  // for sign on a ring of 8
@@ -73,7 +73,7 @@ class PublicModels {
 
  private:
   Node& self_;
-  Compressor q_;
+  compressed::Compressor q_;
   float gamma_;
   std::map<int, Vec> models_;
 };
@@ -127,7 +127,7 @@ const Protocol& choco_protocol() {
           "Koloskova, Stich, Jaggi: Decentralized Stochastic Optimization and Gossip Algorithms with Compressed "
           "Communication, ICML 2019",
       .family = Family::kGossip,
-      .knobs = {choice("compressor", Compressor::methods(), "Q: how differences are compressed", "code"),
+      .knobs = {choice("compressor", compressed::Compressor::methods(), "Q: how differences are compressed", "code"),
                 {"share", 0.01, 1e-6, 1, {}, "of the entries that top_k and random_k keep", "ours"},
                 {"gamma", 0.0, 0, 1, {}, kGamma, "code; ours"}},
       .body = choco,
@@ -139,4 +139,4 @@ const Protocol& choco_protocol() {
   return protocol;
 }
 
-}  // namespace hopbench
+}  // namespace hopbench::gossip::choco

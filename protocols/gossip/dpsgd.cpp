@@ -10,7 +10,7 @@
 #include "protocols/node/collectives.h"
 #include "protocols/node/node.h"
 
-namespace hopbench {
+namespace hopbench::gossip::dpsgd {
 namespace {
 
 /// Returns true if every neighbour's model weighs as much as the worker's own. A directed graph has no symmetric
@@ -98,4 +98,4 @@ const Protocol& dpsgd_protocol() {
   return protocol;
 }
 
-}  // namespace hopbench
+}  // namespace hopbench::gossip::dpsgd

@@ -13,7 +13,7 @@
 #include "protocols/groups/group_average.h"
 #include "protocols/groups/groups.h"
 
-namespace hopbench {
+namespace hopbench::gossip::dsgd_aau {
 namespace {
 
 void dsgd_aau(Node& self, const KnobValues&) {
@@ -23,10 +23,11 @@ void dsgd_aau(Node& self, const KnobValues&) {
   Optimizer optimizer = self.optimizer(x.size());
   for (Iter k = 0; self.running(k); ++k) {
     self.enter(k);
-    local_step(self, x, optimizer, k);
+    groups::local_step(self, x, optimizer, k);
     self.send(controller, kRequest, k);
     const Message answer = self.recv(is_from(kReply, controller), "neighbours that are done");
-    average_active(self, k, answer.iter, active_neighbours(self.graph(), self.rank, members_in(answer.words)), x);
+    average_active(self, k, answer.iter, active_neighbours(self.graph(), self.rank, groups::members_in(answer.words)),
+                   x);
     self.report(k + 1, x);
   }
 }
@@ -55,4 +56,4 @@ const Protocol& dsgd_aau_protocol() {
   return protocol;
 }
 
-}  // namespace hopbench
+}  // namespace hopbench::gossip::dsgd_aau

@@ -14,7 +14,7 @@
 #include "protocols/groups/groups.h"
 #include "protocols/node/micro_batches.h"
 
-namespace hopbench {
+namespace hopbench::gossip::dybw {
 namespace {
 
 void train(Node& self, const KnobValues& knobs) {
@@ -30,7 +30,7 @@ void train(Node& self, const KnobValues& knobs) {
     });
     if (g.whole) self.send(controller, kRequest, k);
     const Message answer = self.recv(is_from(kReply, controller, k), "neighbours that are done");
-    const std::vector<int> active = members_in(answer.words);
+    const std::vector<int> active = groups::members_in(answer.words);
     if (std::binary_search(active.begin(), active.end(), self.rank)) {
       optimizer.step(x, share(g.values), k);
       self.applied(self.rank, k);
@@ -72,4 +72,4 @@ const Protocol& dybw_protocol() {
   return protocol;
 }
 
-}  // namespace hopbench
+}  // namespace hopbench::gossip::dybw

@@ -14,7 +14,7 @@
 #include "protocols/node/collectives.h"
 #include "protocols/node/node.h"
 
-namespace hopbench {
+namespace hopbench::gossip::gossipgrad {
 namespace {
 
 class Partners {
@@ -88,4 +88,4 @@ const Protocol& gossipgrad_protocol() {
   return protocol;
 }
 
-}  // namespace hopbench
+}  // namespace hopbench::gossip::gossipgrad

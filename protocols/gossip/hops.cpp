@@ -5,7 +5,7 @@
 
 #include "backends/base/error.h"
 
-namespace hopbench {
+namespace hopbench::gossip {
 
 Hops::Hops(int n, int p) : n_(n) {
   HB_ASSERT(n >= 1 && p >= 1);
@@ -37,4 +37,4 @@ std::vector<Edge> Hops::edges() const {
   return edges;
 }
 
-}  // namespace hopbench
+}  // namespace hopbench::gossip

@@ -7,7 +7,7 @@
 #include "backends/base/iter.h"
 #include "protocols/node/topology.h"
 
-namespace hopbench {
+namespace hopbench::gossip {
 
 /// The peers of a rank by iteration. In iteration k each rank sends to all ranks j (p + 1)^i ahead, j = 1 .. p, if that
 /// is below n; i goes round with k. A rank has as many senders as receivers. With p = 1 it has one of each, 2^i ahead.
@@ -29,4 +29,4 @@ class Hops {
   std::vector<std::vector<int>> hops_;  // of each i; one empty turn if there is only one rank
 };
 
-}  // namespace hopbench
+}  // namespace hopbench::gossip

@@ -14,7 +14,7 @@
 #include "protocols/gossip/mixing.h"
 #include "protocols/groups/group_average.h"
 
-namespace hopbench {
+namespace hopbench::gossip::matcha {
 namespace {
 
 /// Returns the partners of iteration k, by a draw that is common to all workers.
@@ -37,12 +37,12 @@ Exchange drawn(const Node& self, const MatchaPlan& plan, Iter k) {
 }
 
 void matcha(Node& self, const KnobValues& knobs) {
-  const MatchaPlan plan = matcha_plan(self.graph(), knobs.real("budget"));
+  const MatchaPlan plan = make_matcha_plan(self.graph(), knobs.real("budget"));
   Vec x = self.initial();
   Optimizer optimizer = self.optimizer(x.size());
   for (Iter k = 0; self.running(k); ++k) {
     self.enter(k);
-    local_step(self, x, optimizer, k);
+    groups::local_step(self, x, optimizer, k);
     x = mixed(self, k, drawn(self, plan, k), x);
     self.report(k + 1, x);
   }
@@ -73,4 +73,4 @@ const Protocol& matcha_protocol() {
   return protocol;
 }
 
-}  // namespace hopbench
+}  // namespace hopbench::gossip::matcha

@@ -6,7 +6,8 @@
 #include "protocols/gossip/best_chances.h"
 #include "protocols/node/eigenvalues.h"
 
-namespace hopbench {
+namespace hopbench::gossip {
+namespace matcha_plan {
 namespace {
 
 using Numbers = std::vector<double>;
@@ -44,8 +45,9 @@ double best_alpha(const std::vector<Matching>& matchings, const Numbers& chances
 }
 
 }  // namespace
+}  // namespace matcha_plan
 
-MatchaPlan matcha_plan(const Topology& graph, double budget) {
+MatchaPlan make_matcha_plan(const Topology& graph, double budget) {
   struct Kept {
     double budget = 0;
     int workers = 0;
@@ -57,10 +59,10 @@ MatchaPlan matcha_plan(const Topology& graph, double budget) {
   kept = {budget, graph.size(), {.matchings = std::move(matchings), .chances = {}, .alpha = 0}};
   if (kept.plan.matchings.empty()) return kept.plan;
   const auto n = static_cast<std::size_t>(graph.size());
-  kept.plan.chances = best_chances(kept.plan.matchings, n, budget);
-  for (double& chance : kept.plan.chances) chance = rounded(chance);
-  kept.plan.alpha = best_alpha(kept.plan.matchings, kept.plan.chances, n);
+  kept.plan.chances = find_best_chances(kept.plan.matchings, n, budget);
+  for (double& chance : kept.plan.chances) chance = matcha_plan::rounded(chance);
+  kept.plan.alpha = matcha_plan::best_alpha(kept.plan.matchings, kept.plan.chances, n);
   return kept.plan;
 }
 
-}  // namespace hopbench
+}  // namespace hopbench::gossip

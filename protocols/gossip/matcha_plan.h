@@ -7,7 +7,7 @@
 #include "protocols/node/matchings.h"
 #include "protocols/node/topology.h"
 
-namespace hopbench {
+namespace hopbench::gossip {
 
 struct MatchaPlan {
   std::vector<std::vector<Edge>> matchings;  // of the graph's edges
@@ -20,6 +20,6 @@ struct MatchaPlan {
 /// above 0, so every link is used. For them alpha minimises the largest eigenvalue of the mean of W^2 without its
 /// eigenvector of ones. All are rounded to 1e-9 and the same on every rank. Takes O(n^3) for n workers; the last plan
 /// is kept, for the other ranks of the process.
-MatchaPlan matcha_plan(const Topology& graph, double budget);
+MatchaPlan make_matcha_plan(const Topology& graph, double budget);
 
-}  // namespace hopbench
+}  // namespace hopbench::gossip

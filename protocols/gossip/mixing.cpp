@@ -4,7 +4,8 @@
 
 #include "protocols/node/collectives.h"
 
-namespace hopbench {
+namespace hopbench::gossip {
+namespace mixing {
 namespace {
 
 constexpr const char* kWhy = "models of neighbours";
@@ -24,6 +25,7 @@ std::vector<Term> weighed(const Node& self, Iter k, const Exchange& exchange, co
 }
 
 }  // namespace
+}  // namespace mixing
 
 Exchange with_neighbours(const Node& self, bool lazy) {
   const Topology& graph = self.graph();
@@ -46,11 +48,11 @@ void send_to(Node& self, Iter k, const Exchange& exchange, const Vec& x) {
 }
 
 std::vector<Message> received(Node& self, Iter k, const Exchange& exchange) {
-  return received_as(self, k, exchange, kParams);
+  return mixing::received_as(self, k, exchange, kParams);
 }
 
 Vec averaged_with(Node& self, Iter k, const Exchange& exchange, const std::vector<Message>& others, const Vec& x) {
-  return others.empty() ? x : average(self, k, weighed(self, k, exchange, others, x));
+  return others.empty() ? x : average(self, k, mixing::weighed(self, k, exchange, others, x));
 }
 
 Vec mixed(Node& self, Iter k, const Exchange& exchange, const Vec& x) {
@@ -64,7 +66,7 @@ void send_second(Node& self, Iter k, const Exchange& exchange, const Vec& y) {
 
 Vec averaged_second(Node& self, Iter k, const Exchange& exchange, const Vec& y) {
   if (exchange.from.empty()) return y;
-  const std::vector<Term> terms = weighed(self, k, exchange, received_as(self, k, exchange, kPart), y);
+  const std::vector<Term> terms = mixing::weighed(self, k, exchange, mixing::received_as(self, k, exchange, kPart), y);
   double total = 0;
   for (const Term& term : terms) total += static_cast<double>(term.weight);
   std::vector<Payload> values;
@@ -85,4 +87,4 @@ std::string not_symmetric(const Setting& setting) {
 
 std::optional<std::int64_t> diameter_of(const Setting& setting) { return setting.graph.diameter(); }
 
-}  // namespace hopbench
+}  // namespace hopbench::gossip

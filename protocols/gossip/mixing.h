@@ -6,7 +6,7 @@
 
 #include "protocols/node/node.h"
 
-namespace hopbench {
+namespace hopbench::gossip {
 
 /// The workers that a worker talks to in an iteration, and how much their vectors weigh. Weights count relative to each
 /// other: own + the sum of `weights` is 1 in the average.
@@ -40,4 +40,4 @@ std::string not_symmetric(const Setting& setting);
 /// Returns the .gap_bound of protocols whose workers wait for all neighbours in every iteration.
 std::optional<std::int64_t> diameter_of(const Setting& setting);
 
-}  // namespace hopbench
+}  // namespace hopbench::gossip

@@ -16,7 +16,7 @@
 #include "protocols/gossip/netmax_monitor.h"
 #include "protocols/groups/groups.h"
 
-namespace hopbench {
+namespace hopbench::gossip::netmax {
 namespace {
 
 constexpr Kind kNoMore = kSkip;
@@ -98,7 +98,7 @@ void netmax(Node& self, const KnobValues& knobs) {
 }
 
 std::vector<Edge> links(const Setting& setting) {
-  std::vector<Edge> all = star_links(setting.workers, all_workers(setting));
+  std::vector<Edge> all = groups::star_links(setting.workers, groups::all_workers(setting));
   for (int a = 0; a < setting.workers; ++a) {
     for (const int b : setting.graph.out(a)) all.emplace_back(a, b);
   }
@@ -128,4 +128,4 @@ const Protocol& netmax_protocol() {
   return protocol;
 }
 
-}  // namespace hopbench
+}  // namespace hopbench::gossip::netmax

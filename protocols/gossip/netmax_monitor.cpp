@@ -1,6 +1,7 @@
 #include "protocols/gossip/netmax_monitor.h"
 
-namespace hopbench {
+namespace hopbench::gossip {
+namespace netmax_monitor {
 namespace {
 
 void note(double& average, double seconds) {
@@ -9,6 +10,7 @@ void note(double& average, double seconds) {
 }
 
 }  // namespace
+}  // namespace netmax_monitor
 
 PullMonitor::PullMonitor(Node& self, int every) : self_(self), every_(every), policy_(uniform_policy(self.graph())) {
   const auto n = static_cast<std::size_t>(self.worker_count());
@@ -20,7 +22,8 @@ void PullMonitor::run() {
   for (std::int64_t heard = 1;; ++heard) {
     const Message report = self_.recv(is(kPullTimes), "times of iterations");
     const auto peer = static_cast<std::size_t>(report.words[0]), from = static_cast<std::size_t>(report.from);
-    note(peer == from ? times_.alone[from] : times_.pulling[from][peer], to_seconds(Duration(report.words[1])));
+    netmax_monitor::note(peer == from ? times_.alone[from] : times_.pulling[from][peer],
+                         to_seconds(Duration(report.words[1])));
     if (heard % (std::int64_t{every_} * self_.worker_count()) != 0) continue;
     policy_ = best_policy(self_.graph(), guessed(), policy_);
     tell();
@@ -51,4 +54,4 @@ void PullMonitor::tell() {
   ++round_;
 }
 
-}  // namespace hopbench
+}  // namespace hopbench::gossip

@@ -5,7 +5,7 @@
 #include "protocols/gossip/netmax_policy.h"
 #include "protocols/node/node.h"
 
-namespace hopbench {
+namespace hopbench::gossip {
 
 /// The times of a worker's iteration: the words are the rank that it pulled from (its own: from nobody) and
 /// nanoseconds.
@@ -30,4 +30,4 @@ class PullMonitor {
   Iter round_ = 0;
 };
 
-}  // namespace hopbench
+}  // namespace hopbench::gossip

@@ -5,7 +5,8 @@
 #include <limits>
 #include <numeric>
 
-namespace hopbench {
+namespace hopbench::gossip {
+namespace netmax_policy {
 namespace {
 
 constexpr int kPulls = 10, kPaces = 10;         // candidates that are tried
@@ -81,12 +82,11 @@ struct Choices {
 
   /// Returns the policy in which this worker gives one choice half of what all others have above the least chance.
   PullPolicy more_from(int to, PullPolicy policy) const {
-    const int self = from.back();
-    Row& row = policy.chances[static_cast<std::size_t>(self)];
+    Row& row = policy.chances[static_cast<std::size_t>(from.back())];
     for (const int m : from) {
       if (m == to) continue;
       double& chance = row[static_cast<std::size_t>(m)];
-      const double moved = rounded((chance - (m == self ? 0 : 2 * policy.pull)) / 2);
+      const double moved = rounded((chance - (m == from.back() ? 0 : 2 * policy.pull)) / 2);
       chance = rounded(chance - moved);
       row[static_cast<std::size_t>(to)] = rounded(row[static_cast<std::size_t>(to)] + moved);
     }
@@ -100,18 +100,20 @@ PullPolicy no_pulls(const Topology& graph, double pull) {
 }
 
 }  // namespace
+}  // namespace netmax_policy
 
 PullPolicy uniform_policy(const Topology& graph) {
+  using namespace netmax_policy;
   PullPolicy policy = no_pulls(graph, pull_of(graph, 1));
   for (const int i : graph.ranks()) {
-    for (const int m : graph.in(i))
-      policy.chances[static_cast<std::size_t>(i)][static_cast<std::size_t>(m)] =
-          rounded(1 / static_cast<double>(graph.in(i).size()));
+    const double chance = rounded(1 / static_cast<double>(graph.in(i).size()));
+    for (const int m : graph.in(i)) policy.chances[std::size_t(i)][std::size_t(m)] = chance;
   }
   return policy;
 }
 
 PullPolicy best_policy(const Topology& graph, const PullTimes& times, const PullPolicy& now) {
+  using namespace netmax_policy;
   if (graph.size() < 2) return now;
   std::vector<Choices> workers;
   for (const int i : graph.ranks()) workers.emplace_back(graph, times, i);
@@ -122,8 +124,7 @@ PullPolicy best_policy(const Topology& graph, const PullTimes& times, const Pull
     if (rate > found_rate * (1 + kSame)) found = std::move(policy), found_rate = rate;
   };
   consider(now);
-  const PullPolicy known = found;
-  const double known_rate = found_rate;
+  const auto [known, known_rate] = std::pair(found, found_rate);
   for (int r = 1; r <= kPulls; ++r) {
     const double pull = pull_of(graph, static_cast<double>(r) / kPulls), least = 2 * pull;
     double low = 0, high = std::numeric_limits<double>::infinity();  // paces that all workers can have
@@ -146,4 +147,4 @@ PullPolicy best_policy(const Topology& graph, const PullTimes& times, const Pull
   return found_rate > kGain * known_rate ? found : known;
 }
 
-}  // namespace hopbench
+}  // namespace hopbench::gossip

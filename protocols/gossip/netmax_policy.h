@@ -5,7 +5,7 @@
 
 #include "protocols/node/topology.h"
 
-namespace hopbench {
+namespace hopbench::gossip {
 
 /// The times of all workers' iterations, in seconds, as far as they are known.
 struct PullTimes {
@@ -33,4 +33,4 @@ double consensus_rate(const Topology& graph, const PullTimes& times, const PullP
 /// workers, 30 ms for 64, 150 ms for 128.
 PullPolicy best_policy(const Topology& graph, const PullTimes& times, const PullPolicy& now);
 
-}  // namespace hopbench
+}  // namespace hopbench::gossip

@@ -5,7 +5,7 @@
 #include "protocols/gossip/netmax_policy.h"
 #include "protocols/node/eigenvalues.h"
 
-namespace hopbench {
+namespace hopbench::gossip {
 
 double consensus_rate(const Topology& graph, const PullTimes& times, const PullPolicy& policy) {
   const auto n = static_cast<std::size_t>(graph.size());
@@ -25,4 +25,4 @@ double consensus_rate(const Topology& graph, const PullTimes& times, const PullP
   return gap > 1e-12 ? -std::log1p(-std::min(gap, 1 - 1e-12)) / seconds : 0;
 }
 
-}  // namespace hopbench
+}  // namespace hopbench::gossip

@@ -10,7 +10,7 @@
 #include "protocols/gossip/mixing.h"
 #include "protocols/groups/group_average.h"
 
-namespace hopbench {
+namespace hopbench::gossip::one_peer {
 namespace {
 
 /// Returns L, the number of iterations after which the distances start again.
@@ -34,7 +34,7 @@ void one_peer(Node& self, const KnobValues&) {
   Optimizer optimizer = self.optimizer(x.size());
   for (Iter k = 0; self.running(k); ++k) {
     self.enter(k);
-    local_step(self, x, optimizer, k);
+    groups::local_step(self, x, optimizer, k);
     x = mixed(self, k, exchange_in(self, k), x);
     self.report(k + 1, x);
   }
@@ -67,4 +67,4 @@ const Protocol& one_peer_protocol() {
   return protocol;
 }
 
-}  // namespace hopbench
+}  // namespace hopbench::gossip::one_peer

@@ -2,7 +2,8 @@
 
 #include <algorithm>
 
-namespace hopbench {
+namespace hopbench::gossip {
+namespace path_search {
 namespace {
 
 std::vector<int> among(const std::vector<int>& neighbours, const std::vector<int>& active) {
@@ -12,6 +13,7 @@ std::vector<int> among(const std::vector<int>& neighbours, const std::vector<int
 }
 
 }  // namespace
+}  // namespace path_search
 
 PathSearch::PathSearch(const Topology& graph) : graph_(graph), here_(graph.ranks().begin(), graph.ranks().end()) {}
 
@@ -27,7 +29,7 @@ std::vector<int> PathSearch::next_group() {
   if (done_.empty() || (!found && done_.size() < here_.size())) return {};
   std::vector<int> group(done_.begin(), done_.end());
   for (const int a : group) {
-    for (const int b : among(graph_.out(a), group)) used_.emplace(std::min(a, b), std::max(a, b));
+    for (const int b : path_search::among(graph_.out(a), group)) used_.emplace(std::min(a, b), std::max(a, b));
   }
   done_.clear();
   begin_epoch_if_connected();
@@ -58,13 +60,13 @@ void PathSearch::begin_epoch_if_connected() {
 }
 
 ActiveNeighbours active_neighbours(const Topology& graph, int rank, const std::vector<int>& active) {
-  ActiveNeighbours found{.ranks = among(graph.in(rank), active), .weights = {}, .own = 1};
+  ActiveNeighbours found{.ranks = path_search::among(graph.in(rank), active), .weights = {}, .own = 1};
   for (const int peer : found.ranks) {
-    const std::size_t theirs = among(graph.in(peer), active).size();
+    const std::size_t theirs = path_search::among(graph.in(peer), active).size();
     found.weights.push_back(1.0 / static_cast<double>(1 + std::max(found.ranks.size(), theirs)));
     found.own -= found.weights.back();
   }
   return found;
 }
 
-}  // namespace hopbench
+}  // namespace hopbench::gossip

@@ -6,7 +6,7 @@
 
 #include "protocols/node/topology.h"
 
-namespace hopbench {
+namespace hopbench::gossip {
 
 /// Workers become done one by one. As soon as two neighbours are done whose link has not yet been used in this epoch,
 /// all that are done average, each with those of its neighbours that are done too. Once the links used in an epoch
@@ -41,4 +41,4 @@ struct ActiveNeighbours {
 };
 ActiveNeighbours active_neighbours(const Topology& graph, int rank, const std::vector<int>& active);
 
-}  // namespace hopbench
+}  // namespace hopbench::gossip

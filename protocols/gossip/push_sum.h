@@ -7,7 +7,7 @@
 
 #include "protocols/node/node.h"
 
-namespace hopbench {
+namespace hopbench::gossip {
 
 class PushSum {
  public:
@@ -29,4 +29,4 @@ class PushSum {
   double w_ = 1;
 };
 
-}  // namespace hopbench
+}  // namespace hopbench::gossip

@@ -15,7 +15,7 @@
 #include "protocols/node/collectives.h"
 #include "protocols/node/node.h"
 
-namespace hopbench {
+namespace hopbench::gossip::sgp {
 namespace {
 
 bool on_topology(const KnobValues& knobs) { return knobs.text("graph") == "topology"; }
@@ -97,4 +97,4 @@ const Protocol& sgp_protocol() {
   return protocol;
 }
 
-}  // namespace hopbench
+}  // namespace hopbench::gossip::sgp

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-namespace hopbench {
+namespace hopbench::groups {
 
 BackgroundMean::BackgroundMean(Node& self) : self_(self), state_(std::make_shared<State>()) {
   self.spawn([&self, state = state_] {
@@ -43,4 +43,4 @@ const BackgroundMean::Mean& BackgroundMean::taken() {
   return state_->mean;
 }
 
-}  // namespace hopbench
+}  // namespace hopbench::groups

@@ -7,7 +7,7 @@
 #include "protocols/node/collectives.h"
 #include "protocols/node/node.h"
 
-namespace hopbench {
+namespace hopbench::groups {
 
 /// All-reduces along a ring, one after the other, by a strand of its own. All members begin the same ones in the same
 /// order. A vector is contributed as it is when its mean is begun.
@@ -42,5 +42,12 @@ class BackgroundMean {
   Node& self_;
   std::shared_ptr<State> state_;  // shared with the strand, which outlives the body
 };
+
+}  // namespace hopbench::groups
+
+namespace hopbench {
+
+// Names for protocols of your own, which are of no family.
+using groups::BackgroundMean, groups::Group, groups::all_workers, groups::ring_links;
 
 }  // namespace hopbench

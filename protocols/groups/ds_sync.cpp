@@ -14,7 +14,7 @@
 #include "protocols/groups/group_average.h"
 #include "protocols/node/node.h"
 
-namespace hopbench {
+namespace hopbench::groups::ds_sync {
 namespace {
 
 /// Returns the divisor of n nearest to its root (the smaller of two), or the rounded root if n is prime.
@@ -147,4 +147,4 @@ const Protocol& ds_sync_protocol() {
   return protocol;
 }
 
-}  // namespace hopbench
+}  // namespace hopbench::groups::ds_sync

@@ -5,7 +5,8 @@
 #include "protocols/node/collectives.h"
 #include "protocols/server/stripes.h"
 
-namespace hopbench {
+namespace hopbench::groups {
+namespace group_average {
 namespace {
 
 constexpr const char* kWhy = "models of the group";
@@ -23,6 +24,7 @@ Iter weigh(std::vector<Term>& terms, double decay) {
 }
 
 }  // namespace
+}  // namespace group_average
 
 Vec group_mean(Node& self, const Group& group, Iter round, const Vec& mine, const char* why) {
   Vec mean = Vec::uninitialised(mine.size(), mine.space());
@@ -48,7 +50,8 @@ bool serve_group_mean(Node& self, const Group& group, Iter round) {
   return true;
 }
 
-Iter group_average(Node& self, const Assignment& group, Iter tag, Vec& x, double decay) {
+Iter average_in_group(Node& self, const Assignment& group, Iter tag, Vec& x, double decay) {
+  using namespace group_average;
   const std::vector<int>& members = group.members;
   if (members.size() < 2) return tag;
   HB_ASSERT(std::binary_search(members.begin(), members.end(), self.rank));
@@ -58,7 +61,7 @@ Iter group_average(Node& self, const Assignment& group, Iter tag, Vec& x, double
   std::rotate(in_turn.begin(), std::lower_bound(in_turn.begin(), in_turn.end(), self.rank), in_turn.end());
   const auto slice = [&](int member) {
     const auto place = std::lower_bound(members.begin(), members.end(), member) - members.begin();
-    return slice_of(x.size(), static_cast<std::size_t>(place), members.size());
+    return server::slice_of(x.size(), static_cast<std::size_t>(place), members.size());
   };
   const auto part = [&](int member) { return x.slice(slice(member).offset, slice(member).size); };
 
@@ -97,4 +100,4 @@ bool inner_step(Node& self, Vec& x, Optimizer& optimizer, Iter k, Iter period) {
   return (k + 1) % period == 0;
 }
 
-}  // namespace hopbench
+}  // namespace hopbench::groups

@@ -5,7 +5,7 @@
 #include "protocols/groups/groups.h"
 #include "protocols/node/node.h"
 
-namespace hopbench {
+namespace hopbench::groups {
 
 // `round` is the same on every member and distinguishes one average from the others.
 
@@ -25,7 +25,7 @@ bool serve_group_mean(Node& self, const Group& group, Iter round);
 ///
 /// Does not wait for members that die meanwhile. A slice is then the average of those whose slices came, and the slice
 /// that a dead member was to sum stays as it is on each of the others.
-Iter group_average(Node& self, const Assignment& group, Iter tag, Vec& x, double decay = 1.0);
+Iter average_in_group(Node& self, const Assignment& group, Iter tag, Vec& x, double decay = 1.0);
 
 /// Makes one step of SGD on the worker's own model, before or after the average: computes the gradient at x over its
 /// samples of iteration k and applies it at once.
@@ -34,4 +34,4 @@ void local_step(Node& self, Vec& x, Optimizer& optimizer, Iter k);
 /// Enters iteration k and makes a local step. Returns true if a period ends with it, so that an average is due.
 bool inner_step(Node& self, Vec& x, Optimizer& optimizer, Iter k, Iter period);
 
-}  // namespace hopbench
+}  // namespace hopbench::groups

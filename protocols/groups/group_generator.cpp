@@ -5,7 +5,7 @@
 
 #include "backends/base/error.h"
 
-namespace hopbench {
+namespace hopbench::groups {
 
 GroupGenerator::GroupGenerator(std::vector<int> host_of, DivisionRule rule) : rule_(rule) {
   for (int host : host_of) workers_.push_back({.host = host});
@@ -144,4 +144,4 @@ std::vector<std::vector<int>> static_schedule(const std::vector<int>& host_of, i
   return schedule;
 }
 
-}  // namespace hopbench
+}  // namespace hopbench::groups

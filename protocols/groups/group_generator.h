@@ -20,7 +20,7 @@
 #include "backends/base/random.h"
 #include "protocols/groups/groups.h"
 
-namespace hopbench {
+namespace hopbench::groups {
 
 struct DivisionRule {
   int group_size = 3;  // least members of a group, if that many workers are idle
@@ -87,4 +87,4 @@ class GroupGenerator {
 std::vector<std::vector<int>> static_schedule(const std::vector<int>& host_of, int w);
 bool has_static_schedule(const std::vector<int>& host_of);
 
-}  // namespace hopbench
+}  // namespace hopbench::groups

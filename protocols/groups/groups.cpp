@@ -5,7 +5,7 @@
 
 #include "backends/base/error.h"
 
-namespace hopbench {
+namespace hopbench::groups {
 
 std::size_t group_of(const Division& groups, int rank) {
   const auto found = std::find_if(groups.begin(), groups.end(), [rank](const Group& group) {
@@ -125,4 +125,4 @@ std::vector<Edge> star_links(int centre, const Group& group) {
   return edges;
 }
 
-}  // namespace hopbench
+}  // namespace hopbench::groups

@@ -7,7 +7,7 @@
 
 #include "protocols/node/node.h"
 
-namespace hopbench {
+namespace hopbench::groups {
 
 /// Some ranks, in an order that is the same on every member. A ring goes through them in this order.
 using Group = std::vector<int>;
@@ -61,4 +61,4 @@ std::vector<Edge> all_pairs(int ranks);
 std::vector<Edge> ring_links(const Group& group);
 std::vector<Edge> star_links(int centre, const Group& group);
 
-}  // namespace hopbench
+}  // namespace hopbench::groups

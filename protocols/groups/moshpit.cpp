@@ -15,7 +15,7 @@
 #include "protocols/groups/group_average.h"
 #include "protocols/node/node.h"
 
-namespace hopbench {
+namespace hopbench::groups::moshpit {
 namespace {
 
 int side_of(int workers, int dimensions) {
@@ -50,7 +50,7 @@ void moshpit(Node& self, const KnobValues& knobs) {
     if (inner_step(self, x, optimizer, k, period)) {
       const auto coordinate = static_cast<int>(k / period % dimensions);
       const Group members = group_along(self.rank, coordinate, side, self.worker_count());
-      group_average(self, {.number = k, .members = members}, k, x);
+      average_in_group(self, {.number = k, .members = members}, k, x);
     }
     self.report(k + 1, x);
   }
@@ -101,4 +101,4 @@ const Protocol& moshpit_protocol() {
   return protocol;
 }
 
-}  // namespace hopbench
+}  // namespace hopbench::groups::moshpit

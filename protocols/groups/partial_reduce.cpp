@@ -17,7 +17,7 @@
 #include "protocols/groups/ready_queue.h"
 #include "protocols/node/node.h"
 
-namespace hopbench {
+namespace hopbench::groups::partial_reduce {
 namespace {
 
 int window_of(const KnobValues& knobs, int workers) {
@@ -61,7 +61,7 @@ void partial_reduce(Node& self, const KnobValues& knobs) {
     ++steps;
     self.send(controller, kRequest, k);
     const Message answer = self.recv(is_from(kReply, controller), "a group");
-    steps = group_average(self, {answer.iter, members_in(answer.words)}, steps, x, decay);
+    steps = average_in_group(self, {answer.iter, members_in(answer.words)}, steps, x, decay);
     self.applied(self.rank, k);
     self.report(k + 1, x);
   }
@@ -114,4 +114,4 @@ const Protocol& partial_reduce_protocol() {
   return protocol;
 }
 
-}  // namespace hopbench
+}  // namespace hopbench::groups::partial_reduce

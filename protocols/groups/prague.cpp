@@ -17,7 +17,7 @@
 #include "protocols/groups/group_generator.h"
 #include "protocols/node/node.h"
 
-namespace hopbench {
+namespace hopbench::groups::prague {
 namespace {
 
 constexpr int kUsualSize = 3;  // by default
@@ -54,7 +54,7 @@ bool join_group(Node& self, Iter k, bool leaving, Vec& x) {
   self.send(generator, kRequest, k, {}, {leaving ? 1 : 0});
   const Message answer = self.recv(is_from(kReply, generator), "a group");
   if (answer.words.size() == 0) return false;
-  group_average(self, {answer.iter, members_in(answer.words)}, k, x);
+  average_in_group(self, {answer.iter, members_in(answer.words)}, k, x);
   self.send(generator, kAck, answer.iter);
   return true;
 }
@@ -73,7 +73,7 @@ void prague(Node& self, const KnobValues& knobs) {
     if (schedule.empty()) {
       join_group(self, k, false, x);
     } else {
-      group_average(self, {k, schedule[static_cast<std::size_t>(k) % schedule.size()]}, k, x);
+      average_in_group(self, {k, schedule[static_cast<std::size_t>(k) % schedule.size()]}, k, x);
     }
     self.report(k + 1, x);
   }
@@ -145,4 +145,4 @@ const Protocol& prague_protocol() {
   return protocol;
 }
 
-}  // namespace hopbench
+}  // namespace hopbench::groups::prague

@@ -6,7 +6,8 @@
 
 #include "backends/base/error.h"
 
-namespace hopbench {
+namespace hopbench::groups {
+namespace ready_queue {
 namespace {
 
 /// The parts of a graph of groups, by union-find. A part counts if some worker of it is still here.
@@ -43,6 +44,7 @@ class Parts {
 };
 
 }  // namespace
+}  // namespace ready_queue
 
 int fewest_groups(int workers, int group_size) { return (workers - 1 + group_size - 2) / (group_size - 1); }
 
@@ -63,7 +65,7 @@ int ReadyQueue::workers_left() const { return static_cast<int>(std::count(here_.
 /// Returns the duties in the order of falling `kept`: the parts of fewer groups are finer.
 std::vector<ReadyQueue::Duty> ReadyQueue::duties() const {
   std::vector<Duty> duties;
-  Parts parts(here_);
+  ready_queue::Parts parts(here_);
   for (int kept = 0; kept < window_ && kept <= static_cast<int>(latest_.size()); ++kept) {
     if (kept > 0) parts.join(latest_[latest_.size() - static_cast<std::size_t>(kept)]);
     const int further = window_ - 1 - kept;  // groups in that window after the next one
@@ -80,7 +82,7 @@ std::vector<ReadyQueue::Duty> ReadyQueue::duties() const {
 std::optional<std::vector<int>> ReadyQueue::bridging() const {
   std::vector<int> chosen;
   for (const auto& [kept, wanted] : duties()) {
-    Parts parts(here_);
+    ready_queue::Parts parts(here_);
     for (int i = 1; i <= kept; ++i) parts.join(latest_[latest_.size() - static_cast<std::size_t>(i)]);
     std::set<int> joined;
     for (int worker : chosen) joined.insert(parts.of(worker));
@@ -116,4 +118,4 @@ std::vector<int> ReadyQueue::stranded() {
   return alone;
 }
 
-}  // namespace hopbench
+}  // namespace hopbench::groups

@@ -15,7 +15,7 @@
 
 #include "backends/base/iter.h"
 
-namespace hopbench {
+namespace hopbench::groups {
 
 class ReadyQueue {
  public:
@@ -49,4 +49,4 @@ class ReadyQueue {
 /// Returns the least number of groups of that size that can connect that number of workers.
 int fewest_groups(int workers, int group_size);
 
-}  // namespace hopbench
+}  // namespace hopbench::groups

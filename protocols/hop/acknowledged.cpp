@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace hopbench {
+namespace hopbench::hop {
 
 Acknowledged::Acknowledged(Node& self, bool on) : self_(self), on_(on), state_(std::make_shared<State>()) {
   if (!on) return;
@@ -46,4 +46,4 @@ void Acknowledged::acknowledge(Iter k) {
   for (int sender : self_.graph().in(self_.rank)) self_.send(sender, kAck, k);
 }
 
-}  // namespace hopbench
+}  // namespace hopbench::hop

@@ -7,7 +7,7 @@
 
 #include "protocols/node/node.h"
 
-namespace hopbench {
+namespace hopbench::hop {
 
 /// The sender of a worker's updates. A receiver acknowledges an update once it has averaged it; only then may the next
 /// leave on that edge. An update that may not leave yet leaves by itself later (decision H14), so `send` never waits.
@@ -40,4 +40,4 @@ class Acknowledged {
   std::shared_ptr<State> state_;  // shared with a strand that outlives the body
 };
 
-}  // namespace hopbench
+}  // namespace hopbench::hop

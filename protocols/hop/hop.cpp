@@ -22,7 +22,7 @@
 #include "protocols/node/collectives.h"
 #include "protocols/node/node.h"
 
-namespace hopbench {
+namespace hopbench::hop::hop {
 namespace {
 
 /// Returns the number of iterations to advance (H7): never past the slowest out-neighbour, so never past the last
@@ -146,4 +146,4 @@ const Protocol& hop_protocol() {
   return protocol;
 }
 
-}  // namespace hopbench
+}  // namespace hopbench::hop::hop

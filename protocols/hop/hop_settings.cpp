@@ -1,6 +1,7 @@
 #include "protocols/hop/hop_settings.h"
 
-namespace hopbench {
+namespace hopbench::hop {
+namespace hop_settings {
 namespace {
 
 constexpr const char* kFresh =
@@ -27,6 +28,7 @@ std::string refuse_skipping(const HopSettings& set) {
 }
 
 }  // namespace
+}  // namespace hop_settings
 
 HopSettings::HopSettings(const KnobValues& knobs)
     : max_ig(knobs.text("gap_control") == "tokens" ? knobs.integer("max_ig") : 0),
@@ -42,6 +44,7 @@ HopSettings::HopSettings(const KnobValues& knobs)
       reuse(knobs.flag("reuse")) {}
 
 std::vector<Knob> hop_knobs() {
+  using namespace hop_settings;
   return {
       {"max_ig", 5, 1, 1000, {}, "tokens a queue holds at the start: the most iterations ahead of a neighbour", "ours"},
       {"backup", 0, 0, 1000, {}, "in-neighbours (N_buw), not all, whose update may be missing", "memory M"},
@@ -96,7 +99,7 @@ std::string hop_refuses(const Setting& setting) {
       return "backup = " + std::to_string(set.backup) + ", but worker " + std::to_string(r) + " has " +
              std::to_string(others) + " in-neighbours: it would wait for none of them: take less";
   }
-  return set.skips() ? refuse_skipping(set) : "";
+  return set.skips() ? hop_settings::refuse_skipping(set) : "";
 }
 
-}  // namespace hopbench
+}  // namespace hopbench::hop

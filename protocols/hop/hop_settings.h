@@ -7,7 +7,7 @@
 
 #include "protocols/node/protocol.h"
 
-namespace hopbench {
+namespace hopbench::hop {
 
 /// The knobs of a run, read once.
 struct HopSettings {
@@ -33,4 +33,4 @@ std::string hop_note(const Setting& setting);
 /// Returns why a setting has no rule; empty if it has one.
 std::string hop_refuses(const Setting& setting);
 
-}  // namespace hopbench
+}  // namespace hopbench::hop

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace hopbench {
+namespace hopbench::hop {
 
 Tokens::Tokens(Node& self, int max_ig) : self_(self), max_ig_(max_ig) {
   if (max_ig == 0) return;
@@ -52,4 +52,4 @@ Iter Tokens::behind() {
   return least.value_or(max_ig_) - max_ig_;
 }
 
-}  // namespace hopbench
+}  // namespace hopbench::hop

@@ -9,7 +9,7 @@
 
 #include "protocols/node/node.h"
 
-namespace hopbench {
+namespace hopbench::hop {
 
 class Tokens {
  public:
@@ -38,4 +38,4 @@ class Tokens {
   std::map<int, Iter> here_;  // out-neighbour -> tokens
 };
 
-}  // namespace hopbench
+}  // namespace hopbench::hop

@@ -1,6 +1,6 @@
 #include "protocols/hop/unheard.h"
 
-namespace hopbench {
+namespace hopbench::hop {
 
 void Unheard::lose(Iter k) { self_.lost(k, "jumped before it was sent in time"); }
 
@@ -9,4 +9,4 @@ void Unheard::lose_all() {
   gradients_.clear();
 }
 
-}  // namespace hopbench
+}  // namespace hopbench::hop

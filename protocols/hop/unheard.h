@@ -5,7 +5,7 @@
 
 #include "protocols/node/node.h"
 
-namespace hopbench {
+namespace hopbench::hop {
 
 /// The gradients that only the worker's own model holds, because no update with them was sent in time for any
 /// neighbour. A jump that leaves the own model out loses them. They are kept only if workers jump.
@@ -27,4 +27,4 @@ class Unheard {
   std::vector<Iter> gradients_;
 };
 
-}  // namespace hopbench
+}  // namespace hopbench::hop

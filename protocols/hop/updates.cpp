@@ -5,7 +5,7 @@
 #include "backends/base/text.h"
 #include "protocols/node/collectives.h"
 
-namespace hopbench {
+namespace hopbench::hop {
 
 Updates::Updates(Node& self, int staleness, bool reuse)
     : self_(self),
@@ -103,4 +103,4 @@ float Updates::weight(Iter k, Iter tag) const {
   return staleness_ > 0 ? static_cast<float>(tag - (k - staleness_) + 1) : 1.0f;
 }
 
-}  // namespace hopbench
+}  // namespace hopbench::hop

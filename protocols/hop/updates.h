@@ -7,7 +7,7 @@
 
 #include "protocols/node/node.h"
 
-namespace hopbench {
+namespace hopbench::hop {
 
 /// The queue UpdateQ(self). With staleness 0 it keeps updates until their iteration has been averaged, and drops those
 /// that arrive afterwards. Otherwise it is one slot per neighbour, overwritten on arrival (decision H5). The first is
@@ -48,4 +48,4 @@ class Updates {
       newest_;  // in the order of senders_; shared with a strand that outlives the body
 };
 
-}  // namespace hopbench
+}  // namespace hopbench::hop

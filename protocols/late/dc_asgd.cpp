@@ -10,7 +10,7 @@
 #include "protocols/server/server.h"
 #include "protocols/server/shard.h"
 
-namespace hopbench {
+namespace hopbench::late::dc_asgd {
 namespace {
 
 float lambda_of(const KnobValues& knobs) {
@@ -20,7 +20,7 @@ float lambda_of(const KnobValues& knobs) {
 
 class Compensator {
  public:
-  Compensator(Node& self, const Shard& shard, const KnobValues& knobs)
+  Compensator(Node& self, const server::Shard& shard, const KnobValues& knobs)
       : self_(self),
         shard_(shard),
         by_{.lambda = lambda_of(knobs), .decay = static_cast<float>(knobs.real("decay"))},
@@ -46,15 +46,15 @@ class Compensator {
 
  private:
   Node& self_;
-  const Shard& shard_;
+  const server::Shard& shard_;
   const Space::Compensation by_;
   Vec square_;                 // empty: not adaptive
   std::vector<Payload> sent_;  // by worker
 };
 
 void dc_asgd(Node& self, const KnobValues& knobs) {
-  if (!self.is_server()) return work(self, knobs);
-  Shard shard(self);
+  if (!self.is_server()) return server::work(self, knobs);
+  server::Shard shard(self);
   Compensator compensator(self, shard, knobs);
   shard.at_welcome([&](int worker) { compensator.sends(worker); });
   for (;;) {
@@ -68,7 +68,7 @@ void dc_asgd(Node& self, const KnobValues& knobs) {
 }
 
 std::vector<Knob> all_knobs() {
-  return with_server_knobs({
+  return server::with_server_knobs({
       choice("variant", {"constant", "adaptive"},
              "the factor of the compensation: lambda, or lambda / sqrt(mean square)", "memory H"),
       {"lambda", -1.0, -1, 100, {}, "lambda; below 0: 0.04, or 2 for the adaptive variant", "memory H"},
@@ -79,7 +79,7 @@ std::vector<Knob> all_knobs() {
 }  // namespace
 
 const Protocol& dc_asgd_protocol() {
-  static const Protocol protocol = asynchronous(
+  static const Protocol protocol = server::asynchronous(
       {.name = "dc_asgd",
        .summary = "parameter server, asynchronous: late gradients are corrected for how far the weights have moved",
        .paper = "Zheng et al.: Asynchronous Stochastic Gradient Descent with Delay Compensation, ICML 2017",
@@ -92,4 +92,4 @@ const Protocol& dc_asgd_protocol() {
   return protocol;
 }
 
-}  // namespace hopbench
+}  // namespace hopbench::late::dc_asgd

@@ -13,19 +13,19 @@
 #include "protocols/server/server.h"
 #include "protocols/server/verdicts.h"
 
-namespace hopbench {
+namespace hopbench::late::delay_adaptive {
 namespace {
 
 bool is_inverse(const KnobValues& knobs) { return knobs.text("rule") == "inverse"; }
 
 void delay_adaptive(Node& self, const KnobValues& knobs) {
-  if (!self.is_server()) return work_marked(self, knobs);
+  if (!self.is_server()) return server::work_marked(self, knobs);
   const bool inverse = is_inverse(knobs);
   const double n = self.worker_count();
-  serve_deciding(self, {.rule = [inverse, n](const Arrival& gradient) {
-                   const auto delay = static_cast<double>(gradient.delay());
-                   return GradientVerdict{.scale = inverse ? 1 / (delay + 1) : n / std::max(n, delay)};
-                 }});
+  server::serve_deciding(self, {.rule = [inverse, n](const server::Arrival& gradient) {
+                           const auto delay = static_cast<double>(gradient.delay());
+                           return server::GradientVerdict{.scale = inverse ? 1 / (delay + 1) : n / std::max(n, delay)};
+                         }});
 }
 
 // With equal workers every delay is n - 1: under "inverse" n steps of 1 / n already make one.
@@ -34,15 +34,15 @@ int gradients_per_update(const Setting& setting) { return is_inverse(setting.kno
 }  // namespace
 
 const Protocol& delay_adaptive_protocol() {
-  static const Protocol protocol = asynchronous(
+  static const Protocol protocol = server::asynchronous(
       {.name = "delay_adaptive",
        .summary = "parameter server, asynchronous: the later a gradient comes, the shorter its step",
        .paper = "Koloskova, Stich, Jaggi: Sharper Convergence Guarantees for Asynchronous SGD for Distributed and "
                 "Federated Learning, NeurIPS 2022",
        .family = Family::kLate,
-       .knobs =
-           with_server_knobs({choice("rule", {"concurrency", "inverse"},
-                                     "factor of the step: min(1, workers / delay), or 1 / (delay + 1)", "memory M")}),
+       .knobs = server::with_server_knobs(
+           {choice("rule", {"concurrency", "inverse"},
+                   "factor of the step: min(1, workers / delay), or 1 / (delay + 1)", "memory M")}),
        .body = delay_adaptive,
        .gradients_per_update = gradients_per_update,
        .source = Source::kMemory,
@@ -51,4 +51,4 @@ const Protocol& delay_adaptive_protocol() {
   return protocol;
 }
 
-}  // namespace hopbench
+}  // namespace hopbench::late::delay_adaptive

@@ -11,7 +11,7 @@
 #include "protocols/server/server.h"
 #include "protocols/server/verdicts.h"
 
-namespace hopbench {
+namespace hopbench::late::gba {
 namespace {
 
 int batches_per_step(const Setting& setting) {
@@ -21,29 +21,30 @@ int batches_per_step(const Setting& setting) {
 
 void gba(Node& self, const KnobValues& knobs) {
   const int batches = batches_per_step({knobs, self.graph(), self.worker_count()});
-  if (!self.is_server()) return work_marked(self, knobs, self.rank / batches);
+  if (!self.is_server()) return server::work_marked(self, knobs, self.rank / batches);
   Iter fetched = self.worker_count(), come = 0;
   const Iter tolerance = knobs.integer("tolerance");
-  serve_deciding(self, {.rule =
-                            [&](const Arrival& gradient) {
-                              const bool last = ++come % batches == 0;
-                              return GradientVerdict{.used = gradient.delay() <= tolerance, .closes = last};
-                            },
-                        .mark = [&](Iter) { return fetched++ / batches; },
-                        .divisor = batches});
+  server::serve_deciding(self, {.rule =
+                                    [&](const server::Arrival& gradient) {
+                                      const bool last = ++come % batches == 0;
+                                      return server::GradientVerdict{.used = gradient.delay() <= tolerance,
+                                                                     .closes = last};
+                                    },
+                                .mark = [&](Iter) { return fetched++ / batches; },
+                                .divisor = batches});
 }
 
 }  // namespace
 
 const Protocol& gba_protocol() {
-  static const Protocol protocol = asynchronous(
+  static const Protocol protocol = server::asynchronous(
       {.name = "gba",
        .summary =
            "parameter server, asynchronous with the global batch of synchronous training; late gradients count 0",
        .paper = "Su et al.: GBA: A Tuning-free Approach to Switch between Synchronous and Asynchronous Training for "
                 "Recommendation Models, NeurIPS 2022",
        .family = Family::kLate,
-       .knobs = with_server_knobs(
+       .knobs = server::with_server_knobs(
            {{"batches", 0, 0, 100000, {}, "M: batches in a global step; 0: as many as there are workers", "memory H"},
             {"tolerance", 4, 0, 1'000'000, {}, "iota: steps that a token may be old", "memory H; the default: ours"}}),
        .body = gba,
@@ -55,4 +56,4 @@ const Protocol& gba_protocol() {
   return protocol;
 }
 
-}  // namespace hopbench
+}  // namespace hopbench::late::gba

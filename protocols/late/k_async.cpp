@@ -12,7 +12,7 @@
 #include "protocols/server/server.h"
 #include "protocols/server/verdicts.h"
 
-namespace hopbench {
+namespace hopbench::late::k_async {
 namespace {
 
 int gradients_of(const Setting& setting) {
@@ -21,11 +21,11 @@ int gradients_of(const Setting& setting) {
 }
 
 void collect(Node& self, const KnobValues& knobs, bool held) {
-  if (!self.is_server()) return work_marked(self, knobs);
+  if (!self.is_server()) return server::work_marked(self, knobs);
   const int k = gradients_of({knobs, self.graph(), self.worker_count()});
-  serve_deciding(self, {.rule = [k, held](const Arrival& gradient) {
-                   return GradientVerdict{.closes = gradient.collected + 1 == k, .held = held};
-                 }});
+  server::serve_deciding(self, {.rule = [k, held](const server::Arrival& gradient) {
+                           return server::GradientVerdict{.closes = gradient.collected + 1 == k, .held = held};
+                         }});
 }
 
 void k_async(Node& self, const KnobValues& knobs) { collect(self, knobs, true); }
@@ -43,13 +43,13 @@ Changes changes(const Setting& setting) {
 }
 
 std::vector<Knob> all_knobs() {
-  return with_server_knobs({{"k",
-                             0,
-                             0,
-                             100000,
-                             {},
-                             "K: gradients in an update; 0: half the number of workers",
-                             "memory H; the default: ours"}});
+  return server::with_server_knobs({{"k",
+                                     0,
+                                     0,
+                                     100000,
+                                     {},
+                                     "K: gradients in an update; 0: half the number of workers",
+                                     "memory H; the default: ours"}});
 }
 
 constexpr std::string_view kPaper =
@@ -59,32 +59,32 @@ constexpr std::string_view kPaper =
 
 const Protocol& k_async_protocol() {
   static const Protocol protocol =
-      asynchronous({.name = "k_async",
-                    .summary = "parameter server whose updates wait for K workers; late gradients are used",
-                    .paper = kPaper,
-                    .family = Family::kLate,
-                    .knobs = all_knobs(),
-                    .body = k_async,
-                    .refuse = refuse,
-                    .changes = changes,
-                    .gradients_per_update = gradients_of,
-                    .source = Source::kMemory,
-                    .reading = "late/K1-K3"});
+      server::asynchronous({.name = "k_async",
+                            .summary = "parameter server whose updates wait for K workers; late gradients are used",
+                            .paper = kPaper,
+                            .family = Family::kLate,
+                            .knobs = all_knobs(),
+                            .body = k_async,
+                            .refuse = refuse,
+                            .changes = changes,
+                            .gradients_per_update = gradients_of,
+                            .source = Source::kMemory,
+                            .reading = "late/K1-K3"});
   return protocol;
 }
 
 const Protocol& k_batch_async_protocol() {
-  static const Protocol protocol =
-      asynchronous({.name = "k_batch_async",
-                    .summary = "parameter server whose updates wait for K gradients of any workers; no worker waits",
-                    .paper = kPaper,
-                    .family = Family::kLate,
-                    .knobs = all_knobs(),
-                    .body = k_batch_async,
-                    .gradients_per_update = gradients_of,
-                    .source = Source::kMemory,
-                    .reading = "late/K1-K3"});
+  static const Protocol protocol = server::asynchronous(
+      {.name = "k_batch_async",
+       .summary = "parameter server whose updates wait for K gradients of any workers; no worker waits",
+       .paper = kPaper,
+       .family = Family::kLate,
+       .knobs = all_knobs(),
+       .body = k_batch_async,
+       .gradients_per_update = gradients_of,
+       .source = Source::kMemory,
+       .reading = "late/K1-K3"});
   return protocol;
 }
 
-}  // namespace hopbench
+}  // namespace hopbench::late::k_async

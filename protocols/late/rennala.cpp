@@ -9,7 +9,7 @@
 #include "protocols/server/server.h"
 #include "protocols/server/verdicts.h"
 
-namespace hopbench {
+namespace hopbench::late::rennala {
 namespace {
 
 int collected_for(const Setting& setting) {
@@ -18,33 +18,34 @@ int collected_for(const Setting& setting) {
 }
 
 void rennala(Node& self, const KnobValues& knobs) {
-  if (!self.is_server()) return work_marked(self, knobs);
+  if (!self.is_server()) return server::work_marked(self, knobs);
   const int batch = collected_for({knobs, self.graph(), self.worker_count()});
-  serve_deciding(self, {.rule =
-                            [batch](const Arrival& gradient) {
-                              const bool fresh = gradient.delay() == 0;
-                              return GradientVerdict{.used = fresh, .closes = fresh && gradient.collected + 1 == batch};
-                            },
-                        .takes_all_first = true});
+  server::serve_deciding(self, {.rule =
+                                    [batch](const server::Arrival& gradient) {
+                                      const bool fresh = gradient.delay() == 0;
+                                      return server::GradientVerdict{
+                                          .used = fresh, .closes = fresh && gradient.collected + 1 == batch};
+                                    },
+                                .takes_all_first = true});
 }
 
 }  // namespace
 
 const Protocol& rennala_protocol() {
-  static const Protocol protocol = asynchronous(
+  static const Protocol protocol = server::asynchronous(
       {.name = "rennala",
        .summary = "parameter server that collects S gradients at the newest weights and ignores late ones",
        .paper =
            "Tyurin, Richtarik: Optimal Time Complexities of Parallel Stochastic Optimization Methods Under a Fixed "
            "Computation Model, NeurIPS 2023",
        .family = Family::kLate,
-       .knobs = with_server_knobs({{"batch",
-                                    0,
-                                    0,
-                                    100000,
-                                    {},
-                                    "S: gradients in an update; 0: as many as there are workers",
-                                    "memory H; the default: ours"}}),
+       .knobs = server::with_server_knobs({{"batch",
+                                            0,
+                                            0,
+                                            100000,
+                                            {},
+                                            "S: gradients in an update; 0: as many as there are workers",
+                                            "memory H; the default: ours"}}),
        .body = rennala,
        .changes = always<Changes::kWork>,
        .gradients_per_update = collected_for,
@@ -53,4 +54,4 @@ const Protocol& rennala_protocol() {
   return protocol;
 }
 
-}  // namespace hopbench
+}  // namespace hopbench::late::rennala

@@ -9,35 +9,36 @@
 #include "protocols/server/server.h"
 #include "protocols/server/verdicts.h"
 
-namespace hopbench {
+namespace hopbench::late::ringmaster {
 namespace {
 
 void ringmaster(Node& self, const KnobValues& knobs) {
-  if (!self.is_server()) return work_marked(self, knobs);
+  if (!self.is_server()) return server::work_marked(self, knobs);
   const int wanted = knobs.integer("delay");
   const Iter limit = wanted > 0 ? wanted : self.worker_count();
-  serve_deciding(self, {.rule = [limit](const Arrival& gradient) {
-                   const bool used = gradient.delay() < limit;
-                   return GradientVerdict{.used = used, .closes = used};
-                 }});
+  server::serve_deciding(self, {.rule = [limit](const server::Arrival& gradient) {
+                           const bool used = gradient.delay() < limit;
+                           return server::GradientVerdict{.used = used, .closes = used};
+                         }});
 }
 
 }  // namespace
 
 const Protocol& ringmaster_protocol() {
-  static const Protocol protocol = asynchronous(
+  static const Protocol protocol = server::asynchronous(
       {.name = "ringmaster",
        .summary = "parameter server, asynchronous, that ignores gradients whose delay is R updates or more",
        .paper = "Maranjyan, Tyurin, Richtarik: Ringmaster ASGD: The First Asynchronous SGD with Optimal Time "
                 "Complexity, ICML 2025",
        .family = Family::kLate,
-       .knobs = with_server_knobs({{"delay",
-                                    0,
-                                    0,
-                                    1'000'000'000,
-                                    {},
-                                    "R: the delay from which on a gradient is ignored; 0: the number of workers",
-                                    "memory H; the default: ours"}}),
+       .knobs =
+           server::with_server_knobs({{"delay",
+                                       0,
+                                       0,
+                                       1'000'000'000,
+                                       {},
+                                       "R: the delay from which on a gradient is ignored; 0: the number of workers",
+                                       "memory H; the default: ours"}}),
        .body = ringmaster,
        .changes = always<Changes::kWork>,
        .gradients_per_update = always<1>,
@@ -46,4 +47,4 @@ const Protocol& ringmaster_protocol() {
   return protocol;
 }
 
-}  // namespace hopbench
+}  // namespace hopbench::late::ringmaster

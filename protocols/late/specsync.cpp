@@ -17,12 +17,12 @@
 #include "protocols/server/server.h"
 #include "protocols/server/shard.h"
 
-namespace hopbench {
+namespace hopbench::late::specsync {
 namespace {
 
 Vec pull_again(Node& self, Iter k, const Vec& like) {
   for (const int server : self.servers()) self.send(server, kPull, k);
-  return pull_weights(self, k, like);
+  return server::pull_weights(self, k, like);
 }
 
 void compute(Node& self, const KnobValues& knobs) {
@@ -30,7 +30,7 @@ void compute(Node& self, const KnobValues& knobs) {
   Vec x = self.initial();
   may_abandon(self);
   for (Iter k = 0; self.running(k); ++k) {
-    if (self.returned()) k = rejoin(self, k, x);
+    if (self.returned()) k = server::rejoin(self, k, x);
     self.enter(k);
     CutGradient g = gradient_in_parts(self, x, k, parts, [&] {
       self.poll();
@@ -42,8 +42,8 @@ void compute(Node& self, const KnobValues& knobs) {
       g = gradient_in_parts(self, x, k, parts, [] { return true; });
     }
     self.ignore({.kind = kSkip, .last = k});
-    push_gradient(self, k, g.values);
-    x = pull_weights(self, k, x);
+    server::push_gradient(self, k, g.values);
+    x = server::pull_weights(self, k, x);
     self.report(k + 1, x);
   }
   self.ignore(is(kSkip));
@@ -101,7 +101,7 @@ class Server {
   }
 
   Node& self_;
-  Shard shard_;
+  server::Shard shard_;
   const double share_, enough_;
   std::vector<Window> windows_;  // by worker
 };
@@ -121,14 +121,14 @@ std::vector<Knob> all_knobs() {
        "ABORT_RATE: gradients of others in the window, per worker, that are enough",
        "memory H; the default: ours"},
       parts_knob(8),
-      servers_knob(),
+      server::servers_knob(),
   };
 }
 
 }  // namespace
 
 const Protocol& specsync_protocol() {
-  static const Protocol protocol = asynchronous(
+  static const Protocol protocol = server::asynchronous(
       {.name = "specsync",
        .summary = "parameter server, asynchronous: a worker with stale weights begins its gradient again",
        .paper =
@@ -145,4 +145,4 @@ const Protocol& specsync_protocol() {
   return protocol;
 }
 
-}  // namespace hopbench
+}  // namespace hopbench::late::specsync

@@ -8,137 +8,84 @@
 
 namespace hopbench {
 
-const Protocol& allreduce_protocol();
-const Protocol& dpsgd_protocol();
-const Protocol& hop_protocol();
-const Protocol& ps_bsp_protocol();
-const Protocol& ps_asp_protocol();
-const Protocol& ps_ssp_protocol();
-const Protocol& dssp_protocol();
-const Protocol& ps_backup_protocol();
-const Protocol& flexrr_protocol();
-const Protocol& r2sp_protocol();
-const Protocol& elastic_bsp_protocol();
-const Protocol& adpsgd_protocol();
-const Protocol& sgp_protocol();
-const Protocol& gossipgrad_protocol();
-const Protocol& choco_protocol();
-const Protocol& ds_sync_protocol();
-const Protocol& local_sgd_protocol();
-const Protocol& lasgd_protocol();
-const Protocol& selsync_protocol();
-const Protocol& sync_switch_protocol();
-const Protocol& dbw_protocol();
-const Protocol& lb_bsp_protocol();
-const Protocol& dynamic_batching_protocol();
-const Protocol& prague_protocol();
-const Protocol& partial_reduce_protocol();
-const Protocol& rennala_protocol();
-const Protocol& ringmaster_protocol();
-const Protocol& delay_adaptive_protocol();
-const Protocol& dc_asgd_protocol();
-const Protocol& gba_protocol();
-const Protocol& k_async_protocol();
-const Protocol& k_batch_async_protocol();
-const Protocol& specsync_protocol();
-const Protocol& diloco_protocol();
-const Protocol& streaming_diloco_protocol();
-const Protocol& async_diloco_protocol();
-const Protocol& noloco_protocol();
-const Protocol& slowmo_protocol();
-const Protocol& easgd_protocol();
-const Protocol& overlap_local_sgd_protocol();
-const Protocol& co2_protocol();
-const Protocol& hivemind_protocol();
-const Protocol& one_peer_protocol();
-const Protocol& matcha_protocol();
-const Protocol& dsgd_aau_protocol();
-const Protocol& exact_diffusion_protocol();
-const Protocol& d2_protocol();
-const Protocol& gradient_tracking_protocol();
-const Protocol& qg_dsgdm_protocol();
-const Protocol& gossip_pga_protocol();
-const Protocol& consensus_control_protocol();
-const Protocol& r_fast_protocol();
-const Protocol& moshpit_protocol();
-const Protocol& dybw_protocol();
-const Protocol& netmax_protocol();
-const Protocol& decoupled_diloco_protocol();
-const Protocol& halos_protocol();
-const Protocol& dropcompute_protocol();
-const Protocol& abs_sgd_protocol();
-const Protocol& a_edit_protocol();
-const Protocol& daso_protocol();
-const Protocol& powersgd_protocol();
-const Protocol& error_feedback_protocol();
+// Every protocol, in the order of all tables: the namespace of its file, and its name.
+#define HB_PROTOCOLS(P)                            \
+  P(allreduce::allreduce, allreduce)               \
+  P(gossip::dpsgd, dpsgd)                          \
+  P(hop::hop, hop)                                 \
+  P(server::parameter_server, ps_bsp)              \
+  P(server::parameter_server, ps_asp)              \
+  P(server::parameter_server, ps_ssp)              \
+  P(server::dssp, dssp)                            \
+  P(server::backup_workers, ps_backup)             \
+  P(server::flexrr, flexrr)                        \
+  P(server::r2sp, r2sp)                            \
+  P(server::elastic_bsp, elastic_bsp)              \
+  P(gossip::adpsgd, adpsgd)                        \
+  P(gossip::sgp, sgp)                              \
+  P(gossip::gossipgrad, gossipgrad)                \
+  P(gossip::choco, choco)                          \
+  P(groups::ds_sync, ds_sync)                      \
+  P(allreduce::local_sgd, local_sgd)               \
+  P(allreduce::lasgd, lasgd)                       \
+  P(allreduce::selsync, selsync)                   \
+  P(server::sync_switch, sync_switch)              \
+  P(server::dbw, dbw)                              \
+  P(allreduce::lb_bsp, lb_bsp)                     \
+  P(allreduce::dynamic_batching, dynamic_batching) \
+  P(groups::prague, prague)                        \
+  P(groups::partial_reduce, partial_reduce)        \
+  P(late::rennala, rennala)                        \
+  P(late::ringmaster, ringmaster)                  \
+  P(late::delay_adaptive, delay_adaptive)          \
+  P(late::dc_asgd, dc_asgd)                        \
+  P(late::gba, gba)                                \
+  P(late::k_async, k_async)                        \
+  P(late::k_async, k_batch_async)                  \
+  P(late::specsync, specsync)                      \
+  P(outer::diloco, diloco)                         \
+  P(outer::streaming_diloco, streaming_diloco)     \
+  P(outer::async_diloco, async_diloco)             \
+  P(outer::noloco, noloco)                         \
+  P(outer::slowmo, slowmo)                         \
+  P(outer::easgd, easgd)                           \
+  P(outer::overlap_local_sgd, overlap_local_sgd)   \
+  P(outer::hivemind, hivemind)                     \
+  P(outer::co2, co2)                               \
+  P(gossip::one_peer, one_peer)                    \
+  P(gossip::matcha, matcha)                        \
+  P(gossip::dsgd_aau, dsgd_aau)                    \
+  P(skewed::exact_diffusion, exact_diffusion)      \
+  P(skewed::d2, d2)                                \
+  P(skewed::gradient_tracking, gradient_tracking)  \
+  P(skewed::qg_dsgdm, qg_dsgdm)                    \
+  P(skewed::gossip_pga, gossip_pga)                \
+  P(skewed::consensus_control, consensus_control)  \
+  P(skewed::r_fast, r_fast)                        \
+  P(groups::moshpit, moshpit)                      \
+  P(gossip::dybw, dybw)                            \
+  P(gossip::netmax, netmax)                        \
+  P(outer::decoupled_diloco, decoupled_diloco)     \
+  P(outer::halos, halos)                           \
+  P(cut::dropcompute, dropcompute)                 \
+  P(cut::abs_sgd, abs_sgd)                         \
+  P(cut::a_edit, a_edit)                           \
+  P(allreduce::daso, daso)                         \
+  P(compressed::powersgd, powersgd)                \
+  P(compressed::error_feedback, error_feedback)
+
+#define HB_DECLARE(file, name)       \
+  namespace file {                   \
+  const Protocol& name##_protocol(); \
+  }
+HB_PROTOCOLS(HB_DECLARE)
+#undef HB_DECLARE
 
 namespace {
 
-constexpr const Protocol& (*kBuiltIn[])() = {
-    allreduce_protocol,
-    dpsgd_protocol,
-    hop_protocol,
-    ps_bsp_protocol,
-    ps_asp_protocol,
-    ps_ssp_protocol,
-    dssp_protocol,
-    ps_backup_protocol,
-    flexrr_protocol,
-    r2sp_protocol,
-    elastic_bsp_protocol,
-    adpsgd_protocol,
-    sgp_protocol,
-    gossipgrad_protocol,
-    choco_protocol,
-    ds_sync_protocol,
-    local_sgd_protocol,
-    lasgd_protocol,
-    selsync_protocol,
-    sync_switch_protocol,
-    dbw_protocol,
-    lb_bsp_protocol,
-    dynamic_batching_protocol,
-    prague_protocol,
-    partial_reduce_protocol,
-    rennala_protocol,
-    ringmaster_protocol,
-    delay_adaptive_protocol,
-    dc_asgd_protocol,
-    gba_protocol,
-    k_async_protocol,
-    k_batch_async_protocol,
-    specsync_protocol,
-    diloco_protocol,
-    streaming_diloco_protocol,
-    async_diloco_protocol,
-    noloco_protocol,
-    slowmo_protocol,
-    easgd_protocol,
-    overlap_local_sgd_protocol,
-    hivemind_protocol,
-    co2_protocol,
-    one_peer_protocol,
-    matcha_protocol,
-    dsgd_aau_protocol,
-    exact_diffusion_protocol,
-    d2_protocol,
-    gradient_tracking_protocol,
-    qg_dsgdm_protocol,
-    gossip_pga_protocol,
-    consensus_control_protocol,
-    r_fast_protocol,
-    moshpit_protocol,
-    dybw_protocol,
-    netmax_protocol,
-    decoupled_diloco_protocol,
-    halos_protocol,
-    dropcompute_protocol,
-    abs_sgd_protocol,
-    a_edit_protocol,
-    daso_protocol,
-    powersgd_protocol,
-    error_feedback_protocol,
-};
+#define HB_NAME(file, name) file::name##_protocol,
+constexpr const Protocol& (*kBuiltIn[])() = {HB_PROTOCOLS(HB_NAME)};
+#undef HB_NAME
 
 }  // namespace
 

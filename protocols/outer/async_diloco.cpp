@@ -18,7 +18,7 @@
 #include "protocols/server/server.h"
 #include "protocols/server/shard.h"
 
-namespace hopbench {
+namespace hopbench::outer::async_diloco {
 namespace {
 
 void train(Node& self, const KnobValues& knobs) {
@@ -28,12 +28,12 @@ void train(Node& self, const KnobValues& knobs) {
   Time since = self.now();
   for (Iter k = 0; self.running(k); ++k) {
     if (self.returned()) {
-      k = rejoin(self, k, x0);
+      k = server::rejoin(self, k, x0);
       take_over(self, x, x0);
       done = 0, since = self.now();
     }
     self.enter(k);
-    local_step(self, x, inner, k);
+    groups::local_step(self, x, inner, k);
     if (++done >= steps) {
       Vec outer;
       self.operate(bytes_of(3 * x.size()), [&] {
@@ -41,9 +41,9 @@ void train(Node& self, const KnobValues& knobs) {
         const float weights[] = {1.0f, -1.0f};
         outer = weighted_sum(terms, weights);
       });
-      push_gradient(self, k, outer, {done, (self.now() - since).count()});
+      server::push_gradient(self, k, outer, {done, (self.now() - since).count()});
       Words said;
-      x0 = pull_weights(self, k, x0, &said);
+      x0 = server::pull_weights(self, k, x0, &said);
       take_over(self, x, x0);
       steps = said[0], done = 0, since = self.now();
     }
@@ -54,7 +54,7 @@ void train(Node& self, const KnobValues& knobs) {
 /// The servers' outer optimizer.
 class DelayedNesterov {
  public:
-  DelayedNesterov(const Shard& shard, double lr, double beta, int every)
+  DelayedNesterov(const server::Shard& shard, double lr, double beta, int every)
       : lr_(lr),
         beta_(beta),
         every_(every),
@@ -90,7 +90,7 @@ class DelayedNesterov {
 };
 
 void serve(Node& self, const KnobValues& knobs) {
-  Shard shard(self);
+  server::Shard shard(self);
   const int wanted = knobs.integer("every"), every = wanted > 0 ? wanted : self.worker_count();
   DelayedNesterov outer(shard, knobs.real("outer_lr"), knobs.real("outer_momentum"), every);
   std::vector<double> speeds(self.workers().size(), 0);  // of each worker: local steps a second; 0: not known
@@ -120,13 +120,13 @@ std::vector<Knob> all_knobs() {
            {},
            "N: outer gradients from one use of momentum to the next; 0: as many as workers",
            "memory H; the default: ours"},
-          servers_knob()};
+          server::servers_knob()};
 }
 
 }  // namespace
 
 const Protocol& async_diloco_protocol() {
-  static const Protocol protocol = asynchronous(
+  static const Protocol protocol = server::asynchronous(
       {.name = "async_diloco",
        .summary = "DiLoCo without barriers: outer gradients are applied on arrival, with delayed Nesterov momentum",
        .paper = "Liu et al.: Asynchronous Local-SGD Training for Language Modeling, arXiv 2401.09135",
@@ -140,4 +140,4 @@ const Protocol& async_diloco_protocol() {
   return protocol;
 }
 
-}  // namespace hopbench
+}  // namespace hopbench::outer::async_diloco

@@ -13,7 +13,7 @@
 #include "protocols/node/node.h"
 #include "protocols/outer/outer_optimizer.h"
 
-namespace hopbench {
+namespace hopbench::outer::co2 {
 namespace {
 
 constexpr const char* kWhy = "the mean of all models of the round before";
@@ -56,7 +56,7 @@ void co2(Node& self, const KnobValues& knobs) {
   Optimizer inner = self.optimizer(x.size());
   BackgroundMean mean(self);
   for (Iter k = 0; self.running(k); ++k) {
-    if (inner_step(self, x, inner, k, period)) {
+    if (groups::inner_step(self, x, inner, k, period)) {
       mean.wait(kWhy);
       const bool first = k < period;
       const Vec before = first ? Vec() : Vec::copy_of(share(mean.taken().values));
@@ -71,7 +71,7 @@ void co2(Node& self, const KnobValues& knobs) {
   mean.wait(kWhy);  // others still need what it sends on
 }
 
-std::vector<Edge> links(const Setting& setting) { return ring_links(all_workers(setting)); }
+std::vector<Edge> links(const Setting& setting) { return groups::ring_links(groups::all_workers(setting)); }
 
 std::vector<Knob> all_knobs() {
   return {period_knob(),
@@ -101,4 +101,4 @@ const Protocol& co2_protocol() {
   return protocol;
 }
 
-}  // namespace hopbench
+}  // namespace hopbench::outer::co2

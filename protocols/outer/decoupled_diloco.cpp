@@ -23,7 +23,7 @@
 #include "protocols/server/rejoin.h"
 #include "protocols/server/stripes.h"
 
-namespace hopbench {
+namespace hopbench::outer::decoupled_diloco {
 namespace {
 
 class Learner {
@@ -37,13 +37,11 @@ class Learner {
 
   /// Counts a local step, and sends the fragment that is due after so many of them, if one is.
   void stepped(const Vec& x, Iter steps, int samples) {
-    for (std::size_t p = 0; p < plan_.fragments; ++p) {
-      samples_[p] += samples;
-      ++steps_[p];
-    }
+    for (std::int64_t& trained : samples_) trained += samples;
+    for (std::int64_t& made : steps_) ++made;
     const std::size_t due = plan_.sent_after(steps);
     if (due == plan_.fragments) return;
-    const Slice part = slice_of(x.size(), due, plan_.fragments);
+    const Slice part = server::slice_of(x.size(), due, plan_.fragments);
     self_.send(self_.servers().front(), kPush, steps - 1, x.slice(part.offset, part.size),
                {static_cast<std::int64_t>(due), samples_[due], steps_[due]});
     samples_[due] = steps_[due] = 0;
@@ -52,7 +50,7 @@ class Learner {
   /// Goes on from the syncer's x0 after an absence. What it had not sent is lost.
   void rejoined(Iter k, Vec& x, Vec& x0) {
     while (self_.take(is(kWeights))) continue;  // older than that
-    rejoin(self_, k, x0);
+    server::rejoin(self_, k, x0);
     x = x0;
     std::fill(samples_.begin(), samples_.end(), 0);
     std::fill(steps_.begin(), steps_.end(), 0);
@@ -62,7 +60,7 @@ class Learner {
   void take_in(Vec& x, Vec& x0) {
     self_.poll();
     while (const auto fresh = self_.take(is(kWeights))) {
-      const Slice part = slice_of(x.size(), static_cast<std::size_t>(fresh->words[0]), plan_.fragments);
+      const Slice part = server::slice_of(x.size(), static_cast<std::size_t>(fresh->words[0]), plan_.fragments);
       self_.operate(bytes_of(5 * part.size), [&] {
         x0.assign(part.offset, fresh->body);
         const Payload terms[] = {x.slice(part.offset, part.size), fresh->body};
@@ -87,7 +85,7 @@ void learn(Node& self, const KnobValues& knobs) {
   for (Iter k = 0; self.running(k); ++k) {
     if (self.returned()) learner.rejoined(k, x, x0);
     self.enter(k);
-    local_step(self, x, inner, k);
+    groups::local_step(self, x, inner, k);
     learner.stepped(x, k + 1, self.batch());
     learner.take_in(x, x0);
     self.report(k + 1, x0);
@@ -107,7 +105,9 @@ std::string refuse(const Setting& setting) {
   return too_many_fragments(setting);
 }
 
-std::vector<Edge> links(const Setting& setting) { return star_links(setting.workers, all_workers(setting)); }
+std::vector<Edge> links(const Setting& setting) {
+  return groups::star_links(setting.workers, groups::all_workers(setting));
+}
 
 std::vector<Knob> all_knobs() {
   return with_outer_knobs(
@@ -147,4 +147,4 @@ const Protocol& decoupled_diloco_protocol() {
   return protocol;
 }
 
-}  // namespace hopbench
+}  // namespace hopbench::outer::decoupled_diloco

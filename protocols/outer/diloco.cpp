@@ -11,7 +11,7 @@
 #include "protocols/node/node.h"
 #include "protocols/outer/outer_optimizer.h"
 
-namespace hopbench {
+namespace hopbench::outer::diloco {
 namespace {
 
 void diloco(Node& self, const KnobValues& knobs) {
@@ -21,8 +21,8 @@ void diloco(Node& self, const KnobValues& knobs) {
   Optimizer inner = self.optimizer(x.size());
   OuterOptimizer outer(self);
   for (Iter k = 0; self.running(k); ++k) {
-    if (inner_step(self, x, inner, k, period)) {
-      const Vec mean = group_mean(self, self.workers(), k, x, "models of all workers");
+    if (groups::inner_step(self, x, inner, k, period)) {
+      const Vec mean = groups::group_mean(self, self.workers(), k, x, "models of all workers");
       outer.step(x0, share(mean), step);
       renew_inner_state(self, knobs, inner, x, k);
       take_over(self, x, x0);
@@ -31,7 +31,7 @@ void diloco(Node& self, const KnobValues& knobs) {
   }
 }
 
-std::vector<Edge> links(const Setting& setting) { return ring_links(all_workers(setting)); }
+std::vector<Edge> links(const Setting& setting) { return groups::ring_links(groups::all_workers(setting)); }
 
 int free_run(const KnobValues& knobs) { return knobs.integer("period"); }
 
@@ -55,4 +55,4 @@ const Protocol& diloco_protocol() {
   return protocol;
 }
 
-}  // namespace hopbench
+}  // namespace hopbench::outer::diloco

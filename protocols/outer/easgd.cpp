@@ -13,7 +13,7 @@
 #include "protocols/server/server.h"
 #include "protocols/server/shard.h"
 
-namespace hopbench {
+namespace hopbench::outer::easgd {
 namespace {
 
 /// Moves `from` towards `to` by that share of the way.
@@ -28,10 +28,10 @@ void explore(Node& self, const KnobValues& knobs, double pull) {
   Vec x = self.initial();
   Optimizer inner = self.optimizer(x.size());
   for (Iter k = 0; self.running(k); ++k) {
-    if (self.returned()) k = rejoin(self, k, x);
-    if (inner_step(self, x, inner, k, period)) {
-      push_gradient(self, k, x);
-      const Vec centre = pull_weights(self, k, x);
+    if (self.returned()) k = server::rejoin(self, k, x);
+    if (groups::inner_step(self, x, inner, k, period)) {
+      server::push_gradient(self, k, x);
+      const Vec centre = server::pull_weights(self, k, x);
       self.operate(bytes_of(3 * x.size()), [&] { x = moved(share(x), share(centre), pull); });
     }
     self.report(k + 1, x);
@@ -41,7 +41,7 @@ void explore(Node& self, const KnobValues& knobs, double pull) {
 void easgd(Node& self, const KnobValues& knobs) {
   const double pull = knobs.real("beta") / self.worker_count();
   if (!self.is_server()) return explore(self, knobs, pull);
-  Shard centre(self);
+  server::Shard centre(self);
   for (;;) {
     const Message push = self.recv(is(kPush), "a model");
     centre.answer(push.from, push.iter);
@@ -53,7 +53,7 @@ void easgd(Node& self, const KnobValues& knobs) {
 }  // namespace
 
 const Protocol& easgd_protocol() {
-  static const Protocol protocol = asynchronous(
+  static const Protocol protocol = server::asynchronous(
       {.name = "easgd",
        .summary = "elastic averaging, asynchronous: each worker and a centre at the servers pull each other",
        .paper = "Zhang, Choromanska, LeCun: Deep Learning with Elastic Averaging SGD, NeurIPS 2015",
@@ -61,7 +61,7 @@ const Protocol& easgd_protocol() {
        .knobs =
            {period_knob(),
             {"beta", 0.9, 0, 1, {}, "n times the share of the way by which a worker and the centre meet", "memory H"},
-            servers_knob()},
+            server::servers_knob()},
        .body = easgd,
        .free_run = [](const KnobValues& knobs) { return knobs.integer("period"); },
        .source = Source::kMemory,
@@ -69,4 +69,4 @@ const Protocol& easgd_protocol() {
   return protocol;
 }
 
-}  // namespace hopbench
+}  // namespace hopbench::outer::easgd

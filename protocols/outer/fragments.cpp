@@ -1,6 +1,6 @@
 #include "protocols/outer/fragments.h"
 
-namespace hopbench {
+namespace hopbench::outer {
 
 std::size_t FragmentPlan::sent_after(Iter steps) const {
   const auto offset = [&](std::size_t p) { return static_cast<Iter>(p) * period / static_cast<Iter>(fragments); };
@@ -30,4 +30,4 @@ std::string too_many_fragments(const Setting& setting) {
   return "";
 }
 
-}  // namespace hopbench
+}  // namespace hopbench::outer

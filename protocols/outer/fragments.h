@@ -5,7 +5,7 @@
 
 #include "protocols/node/node.h"
 
-namespace hopbench {
+namespace hopbench::outer {
 
 /// The plan of the fragments that are sent, by the number of local steps. Fragment p of P is sent after steps H + p H /
 /// P, 2 H + p H / P, ..., rounded down: each once in H steps, none with another.
@@ -28,4 +28,4 @@ Knob fragments_knob();
 /// Returns why there cannot be as many fragments as the knobs ask for; empty if there can.
 std::string too_many_fragments(const Setting& setting);
 
-}  // namespace hopbench
+}  // namespace hopbench::outer

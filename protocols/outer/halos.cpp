@@ -15,9 +15,10 @@
 #include "protocols/outer/moving_model.h"
 #include "protocols/outer/outer_optimizer.h"
 
-namespace hopbench {
+namespace hopbench::outer::halos {
 namespace {
 
+using groups::by_host, groups::group_of, groups::star_links;
 constexpr Kind kMoved = kPart, kGlobal = kReply;
 
 int global_server(const Node& self) { return self.size - 1; }
@@ -34,7 +35,7 @@ void train(Node& self, const KnobValues& knobs) {
   Vec x0 = self.initial(), x = x0;
   Optimizer inner = self.optimizer(x.size());
   for (Iter k = 0; self.running(k); ++k) {
-    if (inner_step(self, x, inner, k, period)) {
+    if (groups::inner_step(self, x, inner, k, period)) {
       self.send(server, kPush, k, share(moved(self, x, x0, share_of_region)));
       x0 = Vec::copy_of(self.recv(is_from(kWeights, server, k), "the region's model").body);
       take_over(self, x, x0);
@@ -44,7 +45,7 @@ void train(Node& self, const KnobValues& knobs) {
 }
 
 void serve_region(Node& self, const KnobValues& knobs) {
-  const Division regions = by_host(self);
+  const groups::Division regions = by_host(self);
   const std::size_t own = static_cast<std::size_t>(self.rank - self.worker_count());
   const int wanted = knobs.integer("accumulate");
   const Iter every = wanted > 0 ? wanted : static_cast<Iter>(regions[own].size());
@@ -88,23 +89,23 @@ void halos(Node& self, const KnobValues& knobs) {
 int ranks(const Setting& setting) { return static_cast<int>(by_host(setting).size()) + 1; }
 
 std::vector<int> hosts(const Setting& setting) {
-  const std::vector<int> host_of = hosts_of(setting);
+  const std::vector<int> host_of = groups::hosts_of(setting);
   std::vector<int> all;
-  for (const Group& region : by_host(setting)) all.push_back(host_of[static_cast<std::size_t>(region.front())]);
+  for (const groups::Group& region : by_host(setting)) all.push_back(host_of[static_cast<std::size_t>(region.front())]);
   all.push_back(host_of.front());
   return all;
 }
 
 std::vector<Edge> links(const Setting& setting) {
   std::vector<Edge> all;
-  const Division regions = by_host(setting);
+  const groups::Division regions = by_host(setting);
   const int global = setting.workers + static_cast<int>(regions.size());
   for (int r = 0; r < static_cast<int>(regions.size()); ++r) {
     for (const Edge& edge : star_links(setting.workers + r, regions[static_cast<std::size_t>(r)])) all.push_back(edge);
     all.emplace_back(setting.workers + r, global);
   }
   // It serves until all workers are done. With real processes, one that knew only servers would end at once.
-  for (const Edge& edge : star_links(global, all_workers(setting))) all.push_back(edge);
+  for (const Edge& edge : star_links(global, groups::all_workers(setting))) all.push_back(edge);
   return all;
 }
 
@@ -146,4 +147,4 @@ const Protocol& halos_protocol() {
   return protocol;
 }
 
-}  // namespace hopbench
+}  // namespace hopbench::outer::halos

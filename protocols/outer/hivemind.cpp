@@ -16,7 +16,7 @@
 #include "protocols/node/collectives.h"
 #include "protocols/node/node.h"
 
-namespace hopbench {
+namespace hopbench::outer::hivemind {
 namespace {
 
 constexpr Kind kSamples = kClock, kDone = kRequest, kStep = kToken, kOver = kSkip;
@@ -121,8 +121,8 @@ void hivemind(Node& self, const KnobValues& knobs) {
 }
 
 std::vector<Edge> links(const Setting& setting) {
-  std::vector<Edge> all = ring_links(all_workers(setting));
-  for (const Edge& edge : star_links(setting.workers, all_workers(setting))) all.push_back(edge);
+  std::vector<Edge> all = groups::ring_links(groups::all_workers(setting));
+  for (const Edge& edge : groups::star_links(setting.workers, groups::all_workers(setting))) all.push_back(edge);
   return all;
 }
 
@@ -146,4 +146,4 @@ const Protocol& hivemind_protocol() {
   return protocol;
 }
 
-}  // namespace hopbench
+}  // namespace hopbench::outer::hivemind

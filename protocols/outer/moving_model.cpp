@@ -1,6 +1,6 @@
 #include "protocols/outer/moving_model.h"
 
-namespace hopbench {
+namespace hopbench::outer {
 
 void MovingModel::move(const Payload& change) {
   self_.operate(bytes_of(6 * model_.size()), [&] {
@@ -33,4 +33,4 @@ Vec moved(Node& self, const Vec& now, const Vec& before, double factor) {
   return sum;
 }
 
-}  // namespace hopbench
+}  // namespace hopbench::outer

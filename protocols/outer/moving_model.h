@@ -3,7 +3,7 @@
 
 #include "protocols/node/node.h"
 
-namespace hopbench {
+namespace hopbench::outer {
 
 /// m <- beta m + change, model <- model + m. Running statistics move without momentum.
 class MovingModel {
@@ -28,4 +28,4 @@ class MovingModel {
 /// Returns how far `now` is from `before`, times a factor.
 Vec moved(Node& self, const Vec& now, const Vec& before, double factor);
 
-}  // namespace hopbench
+}  // namespace hopbench::outer

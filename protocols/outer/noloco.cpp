@@ -15,7 +15,7 @@
 #include "protocols/node/node.h"
 #include "protocols/outer/outer_optimizer.h"
 
-namespace hopbench {
+namespace hopbench::outer::noloco {
 namespace {
 
 constexpr Kind kSlow = kParams, kOuter = kReply;
@@ -46,7 +46,7 @@ void noloco(Node& self, const KnobValues& knobs) {
   Vec phi = self.initial(), theta = phi, delta(phi.size(), phi.space());
   Optimizer inner = self.optimizer(phi.size());
   for (Iter k = 0; self.running(k); ++k) {
-    if (inner_step(self, theta, inner, k, period)) {
+    if (groups::inner_step(self, theta, inner, k, period)) {
       const int partner = partner_in(self, k / period);
       Payload theirs_phi = share(phi), theirs_theta = share(theta);
       if (partner != self.rank) {
@@ -72,7 +72,7 @@ void noloco(Node& self, const KnobValues& knobs) {
   }
 }
 
-std::vector<Edge> links(const Setting& setting) { return all_pairs(setting.workers); }
+std::vector<Edge> links(const Setting& setting) { return groups::all_pairs(setting.workers); }
 
 int free_run(const KnobValues& knobs) { return 2 * knobs.integer("period"); }
 
@@ -103,4 +103,4 @@ const Protocol& noloco_protocol() {
   return protocol;
 }
 
-}  // namespace hopbench
+}  // namespace hopbench::outer::noloco

@@ -5,7 +5,7 @@
 #include "protocols/groups/group_average.h"
 #include "protocols/node/collectives.h"
 
-namespace hopbench {
+namespace hopbench::outer {
 
 void OuterOptimizer::step(Vec& x0, const Payload& mean, const Step& step, std::size_t begin) {
   const std::size_t n = mean.size(), all = self_.trainable();
@@ -63,4 +63,4 @@ void take_over(Node& self, Vec& x, const Vec& x0) {
 
 Knob period_knob() { return {"period", 4, 1, 1'000'000, {}, "H: local steps from one outer step to the next", "ours"}; }
 
-}  // namespace hopbench
+}  // namespace hopbench::outer

@@ -6,7 +6,7 @@
 
 #include "protocols/node/node.h"
 
-namespace hopbench {
+namespace hopbench::outer {
 
 /// SGD with momentum over outer gradients. An outer gradient is x0 - mean: how far workers have moved from x0 on
 /// average, with the other sign.
@@ -44,4 +44,4 @@ void take_over(Node& self, Vec& x, const Vec& x0);
 /// Returns the knob `period`: H local steps between two outer ones.
 Knob period_knob();
 
-}  // namespace hopbench
+}  // namespace hopbench::outer

@@ -12,7 +12,7 @@
 #include "protocols/node/node.h"
 #include "protocols/outer/outer_optimizer.h"
 
-namespace hopbench {
+namespace hopbench::outer::overlap_local_sgd {
 namespace {
 
 constexpr const char* kWhy = "the mean of all models of a round before";
@@ -33,7 +33,7 @@ void overlap_local_sgd(Node& self, const KnobValues& knobs) {
   OuterOptimizer anchor(self);
   BackgroundMean mean(self);
   for (Iter k = 0; self.running(k); ++k) {
-    if (inner_step(self, x, inner, k, period)) {
+    if (groups::inner_step(self, x, inner, k, period)) {
       mean.wait(kWhy);
       if (k >= period) anchor.step(z, share(mean.taken().values), step);
       pull(self, x, z, knobs.real("alpha"));
@@ -45,7 +45,7 @@ void overlap_local_sgd(Node& self, const KnobValues& knobs) {
   mean.wait(kWhy);  // others still need what it sends on
 }
 
-std::vector<Edge> links(const Setting& setting) { return ring_links(all_workers(setting)); }
+std::vector<Edge> links(const Setting& setting) { return groups::ring_links(groups::all_workers(setting)); }
 
 int free_run(const KnobValues& knobs) { return 2 * knobs.integer("period"); }
 
@@ -74,4 +74,4 @@ const Protocol& overlap_local_sgd_protocol() {
   return protocol;
 }
 
-}  // namespace hopbench
+}  // namespace hopbench::outer::overlap_local_sgd

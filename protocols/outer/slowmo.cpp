@@ -9,7 +9,7 @@
 #include "protocols/node/node.h"
 #include "protocols/outer/outer_optimizer.h"
 
-namespace hopbench {
+namespace hopbench::outer::slowmo {
 namespace {
 
 void slowmo(Node& self, const KnobValues& knobs) {
@@ -19,8 +19,8 @@ void slowmo(Node& self, const KnobValues& knobs) {
   Optimizer inner = self.optimizer(x.size());
   OuterOptimizer slow(self);
   for (Iter k = 0; self.running(k); ++k) {
-    if (inner_step(self, x, inner, k, period)) {
-      const Vec mean = group_mean(self, self.workers(), k, x, "models of all workers");
+    if (groups::inner_step(self, x, inner, k, period)) {
+      const Vec mean = groups::group_mean(self, self.workers(), k, x, "models of all workers");
       const double lr = inner.learning_rate(k);
       if (lr > 0) slow.step(x0, share(mean), {.lr = alpha * lr, .momentum = beta, .gain = 1 / lr});
       renew_inner_state(self, knobs, inner, x, k);
@@ -30,7 +30,7 @@ void slowmo(Node& self, const KnobValues& knobs) {
   }
 }
 
-std::vector<Edge> links(const Setting& setting) { return ring_links(all_workers(setting)); }
+std::vector<Edge> links(const Setting& setting) { return groups::ring_links(groups::all_workers(setting)); }
 
 int free_run(const KnobValues& knobs) { return knobs.integer("period"); }
 
@@ -63,4 +63,4 @@ const Protocol& slowmo_protocol() {
   return protocol;
 }
 
-}  // namespace hopbench
+}  // namespace hopbench::outer::slowmo

@@ -16,7 +16,7 @@
 #include "protocols/outer/outer_optimizer.h"
 #include "protocols/server/stripes.h"
 
-namespace hopbench {
+namespace hopbench::outer::streaming_diloco {
 namespace {
 
 constexpr const char* kWhy = "the mean of a fragment";
@@ -49,10 +49,10 @@ void streaming_diloco(Node& self, const KnobValues& knobs) {
   Iter due = -1;  // after so many steps the fragment on its way is awaited
   for (Iter k = 0; self.running(k); ++k) {
     self.enter(k);
-    local_step(self, x, inner, k);
+    groups::local_step(self, x, inner, k);
     const std::size_t sent = plan.sent_after(k + 1);
     if (sent < plan.fragments) {
-      part = slice_of(x.size(), sent, plan.fragments);
+      part = server::slice_of(x.size(), sent, plan.fragments);
       due = k + 1 + plan.delay;
       mean.begin(x.slice(part.offset, part.size));
     }
@@ -77,7 +77,7 @@ std::string refuse(const Setting& setting) {
          ": a fragment has to be here before the next leaves. Take a shorter delay, a longer period or fewer fragments";
 }
 
-std::vector<Edge> links(const Setting& setting) { return ring_links(all_workers(setting)); }
+std::vector<Edge> links(const Setting& setting) { return groups::ring_links(groups::all_workers(setting)); }
 
 int free_run(const KnobValues& knobs) { return static_cast<int>(knobs.integer("period") + Plan(knobs).delay); }
 
@@ -119,4 +119,4 @@ const Protocol& streaming_diloco_protocol() {
   return protocol;
 }
 
-}  // namespace hopbench
+}  // namespace hopbench::outer::streaming_diloco

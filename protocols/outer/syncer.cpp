@@ -4,7 +4,8 @@
 #include <cmath>
 #include <utility>
 
-namespace hopbench {
+namespace hopbench::outer {
+namespace syncer {
 namespace {
 
 constexpr double kKept = 0.8;  // share of the moving average that an arrival of a quorum keeps
@@ -46,13 +47,14 @@ Vec directed_mean(const Payload& x0, const std::vector<Payload>& models, const s
 }
 
 }  // namespace
+}  // namespace syncer
 
 Syncer::Syncer(Node& self, const KnobValues& knobs)
     : self_(self),
       step_(outer_step(knobs)),
       grace_(knobs.real("grace")),
       fragments_(static_cast<std::size_t>(knobs.integer("fragments"))),
-      quorum_(quorum_of(knobs, self.worker_count())),
+      quorum_(syncer::quorum_of(knobs, self.worker_count())),
       x0_(self.initial()),
       outer_(self),
       gathering_(fragments_) {
@@ -87,7 +89,7 @@ void Syncer::arrived(Message push) {
   const auto present = static_cast<std::size_t>(std::count_if(self_.workers().begin(), self_.workers().end(), here));
   if (present == 0) return;  // nobody is left to go on from a merge
   if (some.from.size() >= std::min(quorum_, present) && some.due == kNever) {
-    spread_ = kKept * spread_ + (1 - kKept) * to_seconds(self_.now() - some.first);
+    spread_ = syncer::kKept * spread_ + (1 - syncer::kKept) * to_seconds(self_.now() - some.first);
     some.due = self_.now() + seconds_to_duration(grace_ * spread_);
   }
   if (some.from.size() >= present) some.due = self_.now();
@@ -95,7 +97,7 @@ void Syncer::arrived(Message push) {
 
 void Syncer::merge(std::size_t p) {
   PendingFragment some = std::exchange(gathering_[p], {});
-  const Slice part = slice_of(x0_.size(), p, fragments_);
+  const Slice part = server::slice_of(x0_.size(), p, fragments_);
   const Vec merged = merged_model(some, part);
   outer_.step(x0_, share(merged), step_, part.offset);
   for (const auto& [learner, push] : some.from) self_.applied(learner, push.iter);
@@ -118,7 +120,7 @@ Vec Syncer::merged_model(const PendingFragment& some, const Slice& part) {
     const Payload x0 = x0_.slice(part.offset, part.size);
     std::vector<Payload> models;
     for (const auto& [learner, push] : some.from) models.push_back(push.body);
-    model = directed_mean(x0, models, weights, trained_in(part));
+    model = syncer::directed_mean(x0, models, weights, trained_in(part));
   });
   return model;
 }
@@ -128,4 +130,4 @@ std::size_t Syncer::trained_in(const Slice& part) const {
   return part.offset >= all ? 0 : std::min(part.size, all - part.offset);
 }
 
-}  // namespace hopbench
+}  // namespace hopbench::outer

@@ -9,7 +9,7 @@
 #include "protocols/outer/outer_optimizer.h"
 #include "protocols/server/stripes.h"
 
-namespace hopbench {
+namespace hopbench::outer {
 
 /// A fragment on its way to the next merge.
 struct PendingFragment {
@@ -46,4 +46,4 @@ class Syncer {
   double spread_ = 0;  // seconds from the first arrival to the quorum: a moving average
 };
 
-}  // namespace hopbench
+}  // namespace hopbench::outer

@@ -11,7 +11,7 @@
 #include "protocols/server/server.h"
 #include "protocols/server/verdicts.h"
 
-namespace hopbench {
+namespace hopbench::server::backup_workers {
 namespace {
 
 void backup_workers(Node& self, const KnobValues& knobs) {
@@ -64,4 +64,4 @@ const Protocol& ps_backup_protocol() {
   return protocol;
 }
 
-}  // namespace hopbench
+}  // namespace hopbench::server::backup_workers

@@ -21,7 +21,7 @@
 #include "protocols/server/server.h"
 #include "protocols/server/shard.h"
 
-namespace hopbench {
+namespace hopbench::server::dbw {
 namespace {
 
 void compute(Node& self, const KnobValues& knobs) {
@@ -107,7 +107,9 @@ void dbw(Node& self, const KnobValues& knobs) {
   Server(self, knobs.integer("window")).run();
 }
 
-std::vector<Edge> links(const Setting& setting) { return star_links(setting.workers, all_workers(setting)); }
+std::vector<Edge> links(const Setting& setting) {
+  return groups::star_links(setting.workers, groups::all_workers(setting));
+}
 
 }  // namespace
 
@@ -132,4 +134,4 @@ const Protocol& dbw_protocol() {
   return protocol;
 }
 
-}  // namespace hopbench
+}  // namespace hopbench::server::dbw

@@ -4,7 +4,7 @@
 
 #include "backends/base/error.h"
 
-namespace hopbench {
+namespace hopbench::server {
 
 double gain(const Landscape& at, double lr, int k) {
   const double bend = at.smoothness * lr * lr / 2;
@@ -108,4 +108,4 @@ std::vector<double> monotone(std::span<const double> values, std::span<const dou
   return rising;
 }
 
-}  // namespace hopbench
+}  // namespace hopbench::server

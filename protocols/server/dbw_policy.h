@@ -17,7 +17,7 @@
 #include "backends/base/iter.h"
 #include "backends/base/time.h"
 
-namespace hopbench {
+namespace hopbench::server {
 
 /// The observations of the objective that an update gives.
 struct UpdateSeen {
@@ -88,4 +88,4 @@ class ArrivalTimes {
 /// Returns the nearest rising sequence, by least squares with these weights (pool adjacent violators).
 std::vector<double> monotone(std::span<const double> values, std::span<const double> weights);
 
-}  // namespace hopbench
+}  // namespace hopbench::server

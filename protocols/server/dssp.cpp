@@ -21,7 +21,7 @@
 #include "protocols/server/server.h"
 #include "protocols/server/shard.h"
 
-namespace hopbench {
+namespace hopbench::server::dssp {
 namespace {
 
 /// Returns the slowest of the workers that are present, the lowest rank if there are several.
@@ -95,4 +95,4 @@ const Protocol& dssp_protocol() {
   return protocol;
 }
 
-}  // namespace hopbench
+}  // namespace hopbench::server::dssp

@@ -1,6 +1,6 @@
 #include "protocols/server/dssp_controller.h"
 
-namespace hopbench {
+namespace hopbench::server {
 
 int extra_iterations(const PushTimes& fastest, const PushTimes& slowest, int r_max) {
   const Duration own = fastest.latest - fastest.before, theirs = slowest.latest - slowest.before;
@@ -19,4 +19,4 @@ int extra_iterations(const PushTimes& fastest, const PushTimes& slowest, int r_m
   return best;
 }
 
-}  // namespace hopbench
+}  // namespace hopbench::server

@@ -3,7 +3,7 @@
 
 #include "backends/base/time.h"
 
-namespace hopbench {
+namespace hopbench::server {
 
 /// A row of table A: the times of a worker's latest two pushes.
 struct PushTimes {
@@ -21,4 +21,4 @@ struct PushTimes {
 /// If several r are equally good, returns the smallest. Takes one pass over both rows: O(r_max).
 int extra_iterations(const PushTimes& fastest, const PushTimes& slowest, int r_max);
 
-}  // namespace hopbench
+}  // namespace hopbench::server

@@ -16,7 +16,7 @@
 #include "protocols/server/shard.h"
 #include "protocols/server/zipline.h"
 
-namespace hopbench {
+namespace hopbench::server::elastic_bsp {
 namespace {
 
 void worker(Node& self, const KnobValues& knobs) {
@@ -116,4 +116,4 @@ const Protocol& elastic_bsp_protocol() {
   return protocol;
 }
 
-}  // namespace hopbench
+}  // namespace hopbench::server::elastic_bsp

@@ -19,7 +19,7 @@
 #include "protocols/server/reassignment.h"
 #include "protocols/server/server.h"
 
-namespace hopbench {
+namespace hopbench::server::flexrr {
 namespace {
 
 void work_and_help(Node& self, const KnobValues& knobs) {
@@ -100,4 +100,4 @@ const Protocol& flexrr_protocol() {
   return protocol;
 }
 
-}  // namespace hopbench
+}  // namespace hopbench::server::flexrr

@@ -14,7 +14,7 @@
 #include "protocols/server/server.h"
 #include "protocols/server/shard.h"
 
-namespace hopbench {
+namespace hopbench::server::parameter_server {
 namespace {
 
 void bsp(Node& self, const KnobValues& knobs) { return self.is_server() ? serve_bsp(self) : work(self, knobs); }
@@ -86,4 +86,4 @@ const Protocol& ps_ssp_protocol() {
   return protocol;
 }
 
-}  // namespace hopbench
+}  // namespace hopbench::server::parameter_server

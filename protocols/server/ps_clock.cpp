@@ -4,7 +4,7 @@
 
 #include "protocols/server/server.h"
 
-namespace hopbench {
+namespace hopbench::server {
 
 void serve(Node& self, Shard& shard, Iter most, const LeastPushed& least) {
   const bool decides = self.rank == self.servers().front();
@@ -53,4 +53,4 @@ int staleness_of(const KnobValues& knobs) { return knobs.integer("staleness"); }
 
 std::optional<std::int64_t> staleness_bound(const Setting& setting) { return staleness_of(setting.knobs) + 1; }
 
-}  // namespace hopbench
+}  // namespace hopbench::server

@@ -7,7 +7,7 @@
 #include "protocols/node/node.h"
 #include "protocols/server/shard.h"
 
-namespace hopbench {
+namespace hopbench::server {
 
 /// The rule: returns the number of gradients that all workers must have pushed before `push`, which has just been
 /// applied, is answered; 0: at once. `when` is the time at which the push was taken.
@@ -27,4 +27,4 @@ int staleness_of(const KnobValues& knobs);
 /// Returns s + 1: a worker that has pushed s times more than another enters the iteration after that.
 std::optional<std::int64_t> staleness_bound(const Setting& setting);
 
-}  // namespace hopbench
+}  // namespace hopbench::server

@@ -2,7 +2,7 @@
 
 #include "protocols/server/server.h"
 
-namespace hopbench {
+namespace hopbench::server {
 
 Pushes::Pushes(Node& self, bool overlap) : self_(self), overlap_(overlap) {
   for (const int server : self.servers()) stripes_.push_back(stripes_at(self, server));
@@ -35,6 +35,7 @@ void Pushes::send(Kind kind, Iter tag, std::size_t bucket, const Vec& g, const W
   }
 }
 
+namespace pushes {
 namespace {
 
 Message part_of(Node& self, const Message& push) {
@@ -42,13 +43,14 @@ Message part_of(Node& self, const Message& push) {
 }
 
 }  // namespace
+}  // namespace pushes
 
 Payload joined(Node& self, const Stripes& stripes, const Message& push, Space& space) {
   if (push.body.size() == stripes.size()) return push.body;
   Vec all = Vec::uninitialised(stripes.size(), space);
   const std::size_t last = stripes.buckets() - 1;
   for (std::size_t b = 0; b < last; ++b) {
-    if (stripes.of(b).model.size > 0) all.assign(stripes.of(b).at, part_of(self, push).body);
+    if (stripes.of(b).model.size > 0) all.assign(stripes.of(b).at, pushes::part_of(self, push).body);
   }
   if (!push.body.empty()) all.assign(stripes.of(last).at, push.body);
   return share(all);
@@ -57,7 +59,7 @@ Payload joined(Node& self, const Stripes& stripes, const Message& push, Space& s
 void drop_parts(Node& self, const Stripes& stripes, const Message& push) {
   if (push.body.size() == stripes.size()) return;
   for (std::size_t b = 0; b + 1 < stripes.buckets(); ++b) {
-    if (stripes.of(b).model.size > 0) part_of(self, push);
+    if (stripes.of(b).model.size > 0) pushes::part_of(self, push);
   }
 }
 
@@ -68,4 +70,4 @@ Knob overlap_knob() {
           .source = "ATC 2017"};
 }
 
-}  // namespace hopbench
+}  // namespace hopbench::server

@@ -7,7 +7,7 @@
 #include "protocols/node/node.h"
 #include "protocols/server/stripes.h"
 
-namespace hopbench {
+namespace hopbench::server {
 
 /// A worker's pushes. With overlap, each bucket of the gradient is sent as kPart as soon as it is complete, as MXNet
 /// and TensorFlow send layers. The last bucket is sent with the push itself. A server joins the parts. A
@@ -36,4 +36,4 @@ void drop_parts(Node& self, const Stripes& stripes, const Message& push);
 /// Returns the knob `overlap`.
 Knob overlap_knob();
 
-}  // namespace hopbench
+}  // namespace hopbench::server

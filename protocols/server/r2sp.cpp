@@ -15,7 +15,7 @@
 #include "protocols/server/server.h"
 #include "protocols/server/shard.h"
 
-namespace hopbench {
+namespace hopbench::server::r2sp {
 namespace {
 
 void r2sp(Node& self, const KnobValues& knobs) {
@@ -68,4 +68,4 @@ const Protocol& r2sp_protocol() {
   return protocol;
 }
 
-}  // namespace hopbench
+}  // namespace hopbench::server::r2sp

@@ -5,7 +5,8 @@
 
 #include "protocols/node/collectives.h"
 
-namespace hopbench {
+namespace hopbench::server {
+namespace reassignment {
 namespace {
 
 constexpr Kind kProgress = kClock, kOffer = kRequest, kGiven = kReply, kConfirm = kAck;
@@ -13,6 +14,7 @@ constexpr Kind kProgress = kClock, kOffer = kRequest, kGiven = kReply, kConfirm 
 int samples_of(double share, int batch) { return std::max(1, int(std::ceil(share * batch))); }
 
 }  // namespace
+}  // namespace reassignment
 
 std::vector<int> helpers_of(int worker, int workers, int helpers) {
   std::vector<int> ranks;
@@ -24,8 +26,8 @@ Reassignment::Reassignment(Node& self, const KnobValues& knobs)
     : self_(self),
       batch_(self.batch()),
       part_((batch_ + knobs.integer("parts") - 1) / knobs.integer("parts")),
-      first_slice_(samples_of(knobs.real("first_slice"), batch_)),
-      trigger_(samples_of(knobs.real("trigger"), batch_)),
+      first_slice_(reassignment::samples_of(knobs.real("first_slice"), batch_)),
+      trigger_(reassignment::samples_of(knobs.real("trigger"), batch_)),
       helpers_(helpers_of(self.rank, self.worker_count(), knobs.integer("helpers"))),
       peers_(self.workers().size()),
       helps_(peers_.size(), 0),
@@ -38,6 +40,7 @@ Reassignment::Reassignment(Node& self, const KnobValues& knobs)
 }
 
 void Reassignment::listen() {
+  using namespace reassignment;
   for (;;) {
     self_.until([&] { return self_.has(is(kProgress)) || self_.has(is(kOffer)) || self_.has(is(kConfirm)); },
                 "reports and offers");
@@ -72,7 +75,7 @@ std::optional<Samples> Reassignment::next() {
 }
 
 void Reassignment::report() {
-  for (const int helper : helpers_) self_.send(helper, kProgress, k_, {}, {progress()});
+  for (const int helper : helpers_) self_.send(helper, reassignment::kProgress, k_, {}, {progress()});
   offer();
 }
 
@@ -85,7 +88,7 @@ void Reassignment::answer(const Message& offer) {
     ++out_;
     size = std::min(2 * size, batch_);
   }
-  self_.send(offer.from, kGiven, k_, {}, {given, end_, progress()});
+  self_.send(offer.from, reassignment::kGiven, k_, {}, {given, end_, progress()});
 }
 
 void Reassignment::add(int by, const Payload& gradient, std::int64_t samples) {
@@ -101,7 +104,7 @@ Vec Reassignment::whole(const Vec& x) {
 // --- Others' iterations
 
 void Reassignment::offer() {
-  if (asked_ >= 0 && (self_.present(asked_) || self_.has(is_from(kGiven, asked_)))) return;
+  if (asked_ >= 0 && (self_.present(asked_) || self_.has(is_from(reassignment::kGiven, asked_)))) return;
   asked_ = -1;
   std::int64_t least = progress() - trigger_;
   for (const int worker : self_.workers()) {
@@ -110,18 +113,18 @@ void Reassignment::offer() {
     least = peer.progress - 1;  // the first of several equal ones
     asked_ = worker;
   }
-  if (asked_ >= 0) self_.send(asked_, kOffer, k_, {}, {progress()});
+  if (asked_ >= 0) self_.send(asked_, reassignment::kOffer, k_, {}, {progress()});
 }
 
 void Reassignment::help(const Vec& x) {
-  const auto slice = self_.take(is(kGiven));
+  const auto slice = self_.take(is(reassignment::kGiven));
   if (!slice) return;
   const std::int64_t count = slice->words[0], owner = slice->from;
   peers_[std::size_t(owner)] = {slice->words[2], count == 0};
   if (count > 0) {
     const std::int64_t first = (slice->iter * self_.worker_count() + owner) * batch_ + slice->words[1];
     const Gradient g = self_.gradient(x, self_.iteration(), {.first = first, .count = int(count), .shared = true});
-    self_.send(slice->from, kConfirm, slice->iter, share(g.values), {count});
+    self_.send(slice->from, reassignment::kConfirm, slice->iter, share(g.values), {count});
     self_.continued();  // a gradient is a whole batch, whoever computes the parts
     self_.figure("samples for others") += double(count);
   }
@@ -130,7 +133,7 @@ void Reassignment::help(const Vec& x) {
 }
 
 void Reassignment::help_until(const Vec& x, const Ready& ready, const char* why) {
-  for (help(x); !ready(); help(x)) self_.until([&] { return ready() || self_.has(is(kGiven)); }, why);
+  for (help(x); !ready(); help(x)) self_.until([&] { return ready() || self_.has(is(reassignment::kGiven)); }, why);
 }
 
 void Reassignment::settle(const Vec& x) {
@@ -139,4 +142,4 @@ void Reassignment::settle(const Vec& x) {
       x, [&] { return asked_ < 0 || !self_.present(asked_); }, "the answer to its last offer");
 }
 
-}  // namespace hopbench
+}  // namespace hopbench::server

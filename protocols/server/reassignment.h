@@ -13,7 +13,7 @@
 
 #include "protocols/node/node.h"
 
-namespace hopbench {
+namespace hopbench::server {
 
 /// Returns the helpers of a worker, which are the next ranks, round the ring of all workers.
 std::vector<int> helpers_of(int worker, int workers, int helpers);
@@ -68,4 +68,4 @@ class Reassignment {
   int asked_ = -1;               // the rank that has not answered this worker's offer; -1: none
 };
 
-}  // namespace hopbench
+}  // namespace hopbench::server

@@ -2,7 +2,7 @@
 
 #include "protocols/server/server.h"
 
-namespace hopbench {
+namespace hopbench::server {
 
 Iter rejoin(Node& self, Iter k, Vec& x, const std::function<void(const Words&)>& hear) {
   constexpr const char* kWhy = "weights to go on with";
@@ -23,4 +23,4 @@ Iter rejoin(Node& self, Iter k, Vec& x, const std::function<void(const Words&)>&
   return k;
 }
 
-}  // namespace hopbench
+}  // namespace hopbench::server

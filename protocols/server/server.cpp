@@ -6,7 +6,7 @@
 #include "protocols/server/rejoin.h"
 #include "protocols/server/shard.h"
 
-namespace hopbench {
+namespace hopbench::server {
 
 Stripes stripes_at(Node& self, int server) {
   const std::vector<int>& servers = self.servers();
@@ -43,6 +43,7 @@ void work(Node& self, const KnobValues& knobs, const Talk& talk) {
   }
 }
 
+namespace server {
 namespace {
 
 /// Waits for the next worker's push of iteration k. Also takes those of the workers after it that are here, up to the
@@ -66,6 +67,7 @@ std::vector<Message> pushes_in_order(Node& self, Iter k, std::size_t& next) {
 }
 
 }  // namespace
+}  // namespace server
 
 void serve_bsp(Node& self, bool by_samples) {
   Shard shard(self);
@@ -74,7 +76,7 @@ void serve_bsp(Node& self, bool by_samples) {
     std::vector<int> pushed;
     for (std::size_t next = 0; next < self.workers().size();) {
       std::vector<Term> come;
-      for (Message& push : pushes_in_order(self, k, next)) {
+      for (Message& push : server::pushes_in_order(self, k, next)) {
         pushed.push_back(push.from);
         const double weight = (by_samples ? double(push.words[0]) : 1.0) / all;
         come.push_back({.sender = push.from, .tag = k, .value = shard.whole(push), .weight = float(weight)});
@@ -90,14 +92,12 @@ void serve_bsp(Node& self, bool by_samples) {
 std::vector<Message> first_pushes(Node& self, int enough, const std::function<bool(const Message& push)>& fits) {
   std::vector<Message> first;
   const auto to_come = [&](int worker) {
-    const auto theirs = [worker](const Message& push) { return push.from == worker; };
-    return self.present(worker) && std::none_of(first.begin(), first.end(), theirs);
+    return self.present(worker) && std::ranges::find(first, worker, &Message::from) == first.end();
   };
-  const auto ended = [&](int worker) { return self.ended(worker); };
   const auto& workers = self.workers();
   while (static_cast<int>(first.size()) < enough) {
     const auto all_here = [&] {
-      const bool some = !first.empty() || std::all_of(workers.begin(), workers.end(), ended);
+      const bool some = !first.empty() || std::ranges::all_of(workers, [&](int worker) { return self.ended(worker); });
       return some && std::none_of(workers.begin(), workers.end(), to_come);
     };
     self.until([&] { return self.has(is(kPush)) || all_here(); }, "enough gradients");
@@ -147,4 +147,4 @@ std::vector<Edge> server_links(const Setting& setting) {
   return edges;
 }
 
-}  // namespace hopbench
+}  // namespace hopbench::server

@@ -9,7 +9,7 @@
 #include "protocols/node/node.h"
 #include "protocols/server/stripes.h"
 
-namespace hopbench {
+namespace hopbench::server {
 
 /// Returns the parts of the model that one of the servers keeps.
 Stripes stripes_at(Node& self, int server);
@@ -59,4 +59,4 @@ std::vector<Knob> with_server_knobs(std::vector<Knob> own);
 int server_count(const Setting& setting);
 std::vector<Edge> server_links(const Setting& setting);
 
-}  // namespace hopbench
+}  // namespace hopbench::server

@@ -8,7 +8,7 @@
 #include "protocols/server/pushes.h"
 #include "protocols/server/server.h"
 
-namespace hopbench {
+namespace hopbench::server {
 
 Shard::Shard(Node& self) : Shard(self, self.initial()) {}
 
@@ -147,4 +147,4 @@ void Shard::count(int worker, Iter k, double scale) {
   pushed_[static_cast<std::size_t>(worker)] = k + 1;
 }
 
-}  // namespace hopbench
+}  // namespace hopbench::server

@@ -11,7 +11,7 @@
 #include "protocols/node/node.h"
 #include "protocols/server/stripes.h"
 
-namespace hopbench {
+namespace hopbench::server {
 
 /// A server's stripes of the weights, and the number of gradients of each worker in them.
 class Shard {
@@ -100,4 +100,4 @@ class Shard {
   std::function<void(int worker)> at_welcome_;
 };
 
-}  // namespace hopbench
+}  // namespace hopbench::server

@@ -4,7 +4,8 @@
 
 #include "backends/base/error.h"
 
-namespace hopbench {
+namespace hopbench::server {
+namespace stripes {
 namespace {
 
 /// Returns how many of the first `dealt` numbers the servers before number i of n have.
@@ -13,6 +14,7 @@ std::size_t dealt_before(std::size_t i, std::size_t n, std::size_t dealt) {
 }
 
 }  // namespace
+}  // namespace stripes
 
 Slice slice_of(std::size_t size, std::size_t i, std::size_t n) {
   return {size * i / n, size * (i + 1) / n - size * i / n};
@@ -22,7 +24,7 @@ Stripes::Stripes(const std::vector<Bucket>& buckets, std::size_t i, std::size_t 
   std::size_t dealt = 0;
   for (const Bucket& bucket : buckets) {
     const auto before = [&](std::size_t server) {
-      return dealt_before(server, n, dealt + bucket.size) - dealt_before(server, n, dealt);
+      return stripes::dealt_before(server, n, dealt + bucket.size) - stripes::dealt_before(server, n, dealt);
     };
     stripes_.push_back({.model = {bucket.offset + before(i), before(i + 1) - before(i)}, .at = 0});
     dealt += bucket.size;
@@ -66,4 +68,4 @@ void Stripes::put(const Payload& own, Vec& whole) const {
   }
 }
 
-}  // namespace hopbench
+}  // namespace hopbench::server

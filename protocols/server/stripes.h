@@ -7,7 +7,7 @@
 
 #include "protocols/node/node.h"
 
-namespace hopbench {
+namespace hopbench::server {
 
 /// Returns slice number i of n of a vector of `size` numbers.
 Slice slice_of(std::size_t size, std::size_t i, std::size_t n);
@@ -45,4 +45,4 @@ class Stripes {
   std::size_t size_ = 0;
 };
 
-}  // namespace hopbench
+}  // namespace hopbench::server

@@ -15,7 +15,7 @@
 #include "protocols/server/server.h"
 #include "protocols/server/shard.h"
 
-namespace hopbench {
+namespace hopbench::server::sync_switch {
 namespace {
 
 /// The BSP part of a run: the number of its rounds, and its earlier end by a straggler.
@@ -123,4 +123,4 @@ const Protocol& sync_switch_protocol() {
   return protocol;
 }
 
-}  // namespace hopbench
+}  // namespace hopbench::server::sync_switch

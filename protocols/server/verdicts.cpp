@@ -7,7 +7,8 @@
 #include "protocols/server/server.h"
 #include "protocols/server/shard.h"
 
-namespace hopbench {
+namespace hopbench::server {
+namespace verdicts {
 namespace {
 
 // Decisions that are about no single gradient, instead of a worker: the update is made; waiting workers are answered.
@@ -108,16 +109,14 @@ class Server {
     const bool marks = self_.rank == self_.servers().front() && deciding_.mark;
     for (const Pushed& push : pushes) {
       if (!self_.present(push.worker)) continue;
-      const Iter mark = marks ? deciding_.mark(shard_.updates()) : shard_.updates();
-      shard_.answer(push.worker, push.k, {mark, push.used});
+      shard_.answer(push.worker, push.k, {marks ? deciding_.mark(shard_.updates()) : shard_.updates(), push.used});
     }
     pushes.clear();
   }
 
   bool all_held() const {
     const auto to_come = [&](int worker) {
-      const auto its = [&](const Pushed& push) { return push.worker == worker; };
-      return self_.present(worker) && std::none_of(held_.begin(), held_.end(), its);
+      return self_.present(worker) && std::ranges::find(held_, worker, &Pushed::worker) == held_.end();
     };
     return !held_.empty() && std::none_of(self_.workers().begin(), self_.workers().end(), to_come);
   }
@@ -132,9 +131,10 @@ class Server {
 };
 
 }  // namespace
+}  // namespace verdicts
 
 void serve_deciding(Node& self, const Deciding& deciding) {
-  Server server(self, deciding);
+  verdicts::Server server(self, deciding);
   self.rank == self.servers().front() ? server.lead() : server.follow();
 }
 
@@ -147,4 +147,4 @@ void work_marked(Node& self, const KnobValues& knobs, Iter mark) {
        {.say = [&](Iter) { return Words{mark}; }, .hear = hear, .back = [&](const Words& words) { mark = words[0]; }});
 }
 
-}  // namespace hopbench
+}  // namespace hopbench::server

@@ -9,7 +9,7 @@
 
 #include "protocols/node/node.h"
 
-namespace hopbench {
+namespace hopbench::server {
 
 /// A gradient that has come to the first server.
 struct Arrival {
@@ -46,4 +46,4 @@ void serve_deciding(Node& self, const Deciding& deciding);
 /// Runs a worker of such servers: it says with each push which mark came with its weights. `mark`: its first one.
 void work_marked(Node& self, const KnobValues& knobs, Iter mark = 0);
 
-}  // namespace hopbench
+}  // namespace hopbench::server

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <tuple>
 
-namespace hopbench {
+namespace hopbench::server {
 
 std::vector<std::size_t> zipline(const std::vector<std::vector<Time>>& pushes) {
   std::vector<std::tuple<Time, std::size_t, std::size_t>> line;  // all times: when, whose, which
@@ -27,4 +27,4 @@ std::vector<std::size_t> zipline(const std::vector<std::vector<Time>>& pushes) {
   return best;
 }
 
-}  // namespace hopbench
+}  // namespace hopbench::server

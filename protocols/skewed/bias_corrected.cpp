@@ -4,12 +4,13 @@
 
 #include "protocols/node/collectives.h"
 
-namespace hopbench {
+namespace hopbench::skewed {
+namespace bias_corrected {
 namespace {
 
 /// Returns the sum of A_ij (phi_j - phi_i) over all neighbours j, and reports the average that it makes.
-Vec drawn_to_neighbours(Node& self, Iter k, const Exchange& exchange, const Vec& phi) {
-  const std::vector<Message> others = received(self, k, exchange);
+Vec drawn_to_neighbours(Node& self, Iter k, const gossip::Exchange& exchange, const Vec& phi) {
+  const std::vector<Message> others = gossip::received(self, k, exchange);
   double all = exchange.own;
   for (const double weight : exchange.weights) all += weight;
   std::vector<Term> terms = terms_of(others);
@@ -59,8 +60,10 @@ void add_statistics(const Node& self, Vec& x, const Vec& drawn) {
 }
 
 }  // namespace
+}  // namespace bias_corrected
 
-void train_bias_corrected(Node& self, const Exchange& exchange) {
+void train_bias_corrected(Node& self, const gossip::Exchange& exchange) {
+  using namespace bias_corrected;
   Vec x = self.initial();
   Optimizer optimizer = self.optimizer(x.size());
   Correction c(self, x);
@@ -72,7 +75,7 @@ void train_bias_corrected(Node& self, const Exchange& exchange) {
     Vec phi;
     self.operate(bytes_of(2 * x.size()), [&] { phi = x; });
     c.add_to(phi);
-    send_to(self, k, exchange, phi);
+    gossip::send_to(self, k, exchange, phi);
     if (!exchange.from.empty()) {
       const Vec drawn = drawn_to_neighbours(self, k, exchange, phi);
       c.add(drawn);
@@ -83,4 +86,4 @@ void train_bias_corrected(Node& self, const Exchange& exchange) {
   }
 }
 
-}  // namespace hopbench
+}  // namespace hopbench::skewed

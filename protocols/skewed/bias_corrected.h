@@ -3,7 +3,7 @@
 
 #include "protocols/gossip/mixing.h"
 
-namespace hopbench {
+namespace hopbench::skewed {
 
 /// Runs a worker:
 ///   psi_k = x_k - lr gradient at x_k       x_{k+1} = A (psi_k + x_k - psi_{k-1})       psi_{-1} = x_0
@@ -14,6 +14,6 @@ namespace hopbench {
 /// iteration, and every step would move all models by that sum.
 ///
 /// Running statistics are not corrected: A averages those of psi_k.
-void train_bias_corrected(Node& self, const Exchange& exchange);
+void train_bias_corrected(Node& self, const gossip::Exchange& exchange);
 
-}  // namespace hopbench
+}  // namespace hopbench::skewed

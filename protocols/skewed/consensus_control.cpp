@@ -14,7 +14,7 @@
 #include "protocols/gossip/mixing.h"
 #include "protocols/groups/groups.h"
 
-namespace hopbench {
+namespace hopbench::skewed::consensus_control {
 namespace {
 
 constexpr double kKept = 0.9;  // share of phi that an iteration keeps
@@ -42,9 +42,9 @@ Measured mean_over_workers(Node& self, const std::vector<int>& others, Iter numb
 }
 
 /// Averages x with the neighbours, and returns d_i^2.
-double exchange_once(Node& self, Iter k, const Exchange& exchange, Vec& x) {
-  send_to(self, k, exchange, x);
-  const std::vector<Message> others = received(self, k, exchange);
+double exchange_once(Node& self, Iter k, const gossip::Exchange& exchange, Vec& x) {
+  gossip::send_to(self, k, exchange, x);
+  const std::vector<Message> others = gossip::received(self, k, exchange);
   double apart = 0, weights = exchange.own;
   for (const double weight : exchange.weights) weights += weight;
   self.operate(bytes_of(3 * x.size() * others.size()), [&] {
@@ -54,14 +54,14 @@ double exchange_once(Node& self, Iter k, const Exchange& exchange, Vec& x) {
       apart += exchange.weights[i] / weights * squared_norm(share(weighted_sum(terms, signs)));
     }
   });
-  x = averaged_with(self, k, exchange, others, x);
+  x = gossip::averaged_with(self, k, exchange, others, x);
   return apart;
 }
 
 void consensus_control(Node& self, const KnobValues& knobs) {
   const double ratio = knobs.real("ratio");
   const int most = knobs.integer("most");
-  const Exchange exchange = with_neighbours(self);
+  const gossip::Exchange exchange = gossip::with_neighbours(self);
   std::vector<int> others = self.workers();
   std::erase(others, self.rank);
   Vec x = self.initial();
@@ -86,7 +86,7 @@ void consensus_control(Node& self, const KnobValues& knobs) {
   }
 }
 
-std::vector<Edge> links(const Setting& setting) { return all_pairs(setting.workers); }
+std::vector<Edge> links(const Setting& setting) { return groups::all_pairs(setting.workers); }
 
 std::vector<Knob> all_knobs() {
   return {{"ratio", 0.5, 0, 1e9, {}, "distance between models that is allowed, in lengths of a step", "ours"},
@@ -105,7 +105,7 @@ const Protocol& consensus_control_protocol() {
       .body = consensus_control,
       .links = links,
       .on_topology = always<true>,
-      .refuse = not_symmetric,
+      .refuse = gossip::not_symmetric,
       .control = always<Control::kLockstepByValues>,
       .gap_bound = one_ahead,
       .source = Source::kMemory,
@@ -114,4 +114,4 @@ const Protocol& consensus_control_protocol() {
   return protocol;
 }
 
-}  // namespace hopbench
+}  // namespace hopbench::skewed::consensus_control

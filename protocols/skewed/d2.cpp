@@ -8,7 +8,7 @@
 // Worked out, x_{k+1} is W (psi_k + x_k - psi_{k-1}) with psi_k = x_k - lr_k g_k.
 #include "protocols/skewed/bias_corrected.h"
 
-namespace hopbench {
+namespace hopbench::skewed::d2 {
 namespace {
 
 /// An iteration multiplies what differs between the models along an eigenvector of W by v - sqrt(v^2 - v), where its
@@ -18,7 +18,9 @@ constexpr double kLimit = -1.0 / 3, kMargin = 0.02;
 
 bool lazy_on(const Topology& graph) { return smallest_mixing_eigenvalue(graph) <= kLimit + kMargin; }
 
-void d2(Node& self, const KnobValues&) { train_bias_corrected(self, with_neighbours(self, lazy_on(self.graph()))); }
+void d2(Node& self, const KnobValues&) {
+  train_bias_corrected(self, gossip::with_neighbours(self, lazy_on(self.graph())));
+}
 
 std::string note(const Setting& setting) {
   if (!setting.graph.undirected() || !lazy_on(setting.graph)) return "";
@@ -39,12 +41,12 @@ const Protocol& d2_protocol() {
       .family = Family::kSkewed,
       .knobs = {},
       .body = d2,
-      .refuse = not_symmetric,
+      .refuse = gossip::not_symmetric,
       .note = note,
-      .gap_bound = diameter_of,
+      .gap_bound = gossip::diameter_of,
       .source = Source::kMemory,
       .reading = "skewed/D1-D3"};
   return protocol;
 }
 
-}  // namespace hopbench
+}  // namespace hopbench::skewed::d2

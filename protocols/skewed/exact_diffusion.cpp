@@ -9,10 +9,10 @@
 //     symmetric and doubly stochastic (Metropolis).
 #include "protocols/skewed/bias_corrected.h"
 
-namespace hopbench {
+namespace hopbench::skewed::exact_diffusion {
 namespace {
 
-void exact_diffusion(Node& self, const KnobValues&) { train_bias_corrected(self, with_neighbours(self, true)); }
+void exact_diffusion(Node& self, const KnobValues&) { train_bias_corrected(self, gossip::with_neighbours(self, true)); }
 
 }  // namespace
 
@@ -26,11 +26,11 @@ const Protocol& exact_diffusion_protocol() {
       .family = Family::kSkewed,
       .knobs = {},
       .body = exact_diffusion,
-      .refuse = not_symmetric,
-      .gap_bound = diameter_of,
+      .refuse = gossip::not_symmetric,
+      .gap_bound = gossip::diameter_of,
       .source = Source::kMemory,
       .reading = "skewed/E1-E3"};
   return protocol;
 }
 
-}  // namespace hopbench
+}  // namespace hopbench::skewed::exact_diffusion

@@ -7,25 +7,26 @@
 #include "protocols/gossip/mixing.h"
 #include "protocols/groups/group_average.h"
 
-namespace hopbench {
+namespace hopbench::skewed::gossip_pga {
 namespace {
 
 void gossip_pga(Node& self, const KnobValues& knobs) {
   const Iter period = knobs.integer("period");
-  const Exchange exchange = with_neighbours(self);
+  const gossip::Exchange exchange = gossip::with_neighbours(self);
   Vec x = self.initial();
   Optimizer optimizer = self.optimizer(x.size());
   for (Iter k = 0; self.running(k); ++k) {
     self.enter(k);
-    local_step(self, x, optimizer, k);
+    groups::local_step(self, x, optimizer, k);
     const bool global = (k + 1) % period == 0;
-    x = global ? group_mean(self, self.workers(), k, x, "models of all workers") : mixed(self, k, exchange, x);
+    x = global ? groups::group_mean(self, self.workers(), k, x, "models of all workers")
+               : gossip::mixed(self, k, exchange, x);
     self.report(k + 1, x);
   }
 }
 
 std::vector<Edge> links(const Setting& setting) {
-  std::vector<Edge> all = ring_links(all_workers(setting));
+  std::vector<Edge> all = groups::ring_links(groups::all_workers(setting));
   for (int a = 0; a < setting.workers; ++a) {
     for (const int b : setting.graph.out(a)) all.emplace_back(a, b);
   }
@@ -44,11 +45,11 @@ const Protocol& gossip_pga_protocol() {
       .body = gossip_pga,
       .links = links,
       .on_topology = always<true>,
-      .refuse = not_symmetric,
-      .gap_bound = diameter_of,
+      .refuse = gossip::not_symmetric,
+      .gap_bound = gossip::diameter_of,
       .source = Source::kMemory,
       .reading = "skewed/P1-P2"};
   return protocol;
 }
 
-}  // namespace hopbench
+}  // namespace hopbench::skewed::gossip_pga

@@ -11,7 +11,7 @@
 
 #include "protocols/gossip/mixing.h"
 
-namespace hopbench {
+namespace hopbench::skewed::gradient_tracking {
 namespace {
 
 /// Returns y + g - g_before. Running statistics are not tracked: they are g's.
@@ -28,7 +28,7 @@ Vec tracked(Node& self, const Vec& y, const Vec& g, const Vec& g_before) {
 }
 
 void gradient_tracking(Node& self, const KnobValues&) {
-  const Exchange exchange = with_neighbours(self);
+  const gossip::Exchange exchange = gossip::with_neighbours(self);
   Vec x = self.initial(), y(x.size(), x.space()), g_before = y;
   Optimizer optimizer = self.optimizer(x.size());
   for (Iter k = 0; self.running(k); ++k) {
@@ -38,10 +38,10 @@ void gradient_tracking(Node& self, const KnobValues&) {
     g_before = std::move(g);
     optimizer.step(x, share(y), k);
     self.applied(self.rank, k);
-    send_to(self, k, exchange, x);
-    send_second(self, k, exchange, y);
-    x = averaged_with(self, k, exchange, received(self, k, exchange), x);
-    y = averaged_second(self, k, exchange, y);
+    gossip::send_to(self, k, exchange, x);
+    gossip::send_second(self, k, exchange, y);
+    x = gossip::averaged_with(self, k, exchange, gossip::received(self, k, exchange), x);
+    y = gossip::averaged_second(self, k, exchange, y);
     self.report(k + 1, x);
   }
 }
@@ -56,11 +56,11 @@ const Protocol& gradient_tracking_protocol() {
       .family = Family::kSkewed,
       .knobs = {},
       .body = gradient_tracking,
-      .refuse = not_symmetric,
-      .gap_bound = diameter_of,
+      .refuse = gossip::not_symmetric,
+      .gap_bound = gossip::diameter_of,
       .source = Source::kMemory,
       .reading = "skewed/T1-T3"};
   return protocol;
 }
 
-}  // namespace hopbench
+}  // namespace hopbench::skewed::gradient_tracking

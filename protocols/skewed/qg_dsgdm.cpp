@@ -11,7 +11,7 @@
 
 #include "protocols/gossip/mixing.h"
 
-namespace hopbench {
+namespace hopbench::skewed::qg_dsgdm {
 namespace {
 
 /// m, of trained numbers only. It takes the place of what the optimizer would have added up itself.
@@ -43,7 +43,7 @@ class QuasiGlobalMomentum {
 };
 
 void qg_dsgdm(Node& self, const KnobValues& knobs) {
-  const Exchange exchange = with_neighbours(self);
+  const gossip::Exchange exchange = gossip::with_neighbours(self);
   Vec x = self.initial();
   Optimizer optimizer = self.optimizer(x.size());
   QuasiGlobalMomentum momentum(self, knobs.real("mu"), x);
@@ -56,7 +56,7 @@ void qg_dsgdm(Node& self, const KnobValues& knobs) {
     const double lr = static_cast<double>(optimizer.learning_rate(k));
     optimizer.step(stepped, share(g.values), k);
     self.applied(self.rank, k);
-    Vec next = mixed(self, k, exchange, stepped);
+    Vec next = gossip::mixed(self, k, exchange, stepped);
     momentum.follow(x, next, lr);
     x = std::move(next);
     self.report(k + 1, x);
@@ -75,12 +75,12 @@ const Protocol& qg_dsgdm_protocol() {
       .family = Family::kSkewed,
       .knobs = {{"mu", 0.9, 0, 0.999999, {}, "share of m that an iteration keeps", "memory H"}},
       .body = qg_dsgdm,
-      .refuse = not_symmetric,
+      .refuse = gossip::not_symmetric,
       .keeps_own_momentum = true,
-      .gap_bound = diameter_of,
+      .gap_bound = gossip::diameter_of,
       .source = Source::kMemory,
       .reading = "skewed/Q1-Q4"};
   return protocol;
 }
 
-}  // namespace hopbench
+}  // namespace hopbench::skewed::qg_dsgdm

@@ -14,7 +14,7 @@
 
 #include "protocols/skewed/running_sums.h"
 
-namespace hopbench {
+namespace hopbench::skewed::r_fast {
 namespace {
 
 void r_fast(Node& self, const KnobValues&) {
@@ -75,4 +75,4 @@ const Protocol& r_fast_protocol() {
   return protocol;
 }
 
-}  // namespace hopbench
+}  // namespace hopbench::skewed::r_fast

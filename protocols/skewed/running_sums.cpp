@@ -4,7 +4,8 @@
 
 #include "protocols/node/collectives.h"
 
-namespace hopbench {
+namespace hopbench::skewed {
+namespace running_sums {
 namespace {
 
 /// Returns now - before. Of two running sums that are near each other this is exact, as adding both to z would not be.
@@ -15,6 +16,7 @@ Vec gained(const Payload& now, const Payload& before) {
 }
 
 }  // namespace
+}  // namespace running_sums
 
 LastReceived::LastReceived(Node& self, const Vec& x, std::size_t tracked) : self_(self) {
   for (const int peer : self.graph().in(self.rank)) {
@@ -38,7 +40,7 @@ void LastReceived::refresh() {
 
 void LastReceived::add_given(Vec& z) {
   for (auto& [peer, from] : last_) {
-    z.add(share(gained(from.rho, from.used)));
+    z.add(share(running_sums::gained(from.rho, from.used)));
     from.used = from.rho;
   }
 }
@@ -59,9 +61,9 @@ void Tracker::take_in(const Payload& g, LastReceived& received) {
     Vec given = rho_;
     given.axpy(1 / (out + 1), share(z_));
     // z loses what rho has really gained, rounding included, so the sum of both stays that of the gradients.
-    z_.axpy(-out, share(gained(share(given), share(rho_))));
+    z_.axpy(-out, share(running_sums::gained(share(given), share(rho_))));
     rho_ = std::move(given);
   });
 }
 
-}  // namespace hopbench
+}  // namespace hopbench::skewed

@@ -5,7 +5,7 @@
 
 #include "protocols/node/node.h"
 
-namespace hopbench {
+namespace hopbench::skewed {
 
 /// The last vectors that arrived from the in-neighbours.
 class LastReceived {
@@ -47,4 +47,4 @@ class Tracker {
   Vec z_, rho_, before_;  // before_: the gradient that is in them
 };
 
-}  // namespace hopbench
+}  // namespace hopbench::skewed

@@ -61,7 +61,7 @@ Payload joined(const std::vector<Payload>& servers, const std::vector<Bucket>& b
   std::size_t size = 0;
   for (const Payload& own : servers) size += own.size();
   Vec all = Vec::uninitialised(size, servers.front().space());
-  for (std::size_t i = 0; i < servers.size(); ++i) Stripes(buckets, i, servers.size()).put(servers[i], all);
+  for (std::size_t i = 0; i < servers.size(); ++i) server::Stripes(buckets, i, servers.size()).put(servers[i], all);
   return all.share();
 }
 

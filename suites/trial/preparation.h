@@ -3,7 +3,7 @@
 
 #include "backends/base/time.h"
 #include "models/workload.h"
-#include "protocols/allreduce/allocation.h"
+#include "protocols/node/batch_bounds.h"
 
 namespace hopbench {
 

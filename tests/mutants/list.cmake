@@ -345,7 +345,7 @@ mutant(window_too_long "ready_queue;partial_reduce" "further = window_ - 1 - kep
 mutant(weight_of_age_lost "group_average;partial_reduce" "age < newest && decay < 1;" "age < newest - 1 && decay < 1;")
 
 # Partial Reduce: a model that was averaged is as old as it was.
-mutant(age_forgotten "group_average;partial_reduce" "steps = group_average(" "group_average(")
+mutant(age_forgotten "group_average;partial_reduce" "steps = average_in_group(" "average_in_group(")
 
 # FlexRR: what was given to a helper is computed by its worker too.
 mutant(slice_computed_twice "reassignment;flexrr" "    end_ -= given;\n" "")
@@ -483,7 +483,7 @@ mutant(lazy_everywhere "bias_corrected;d2" "with_neighbours(self, lazy_on(self.g
 
 # Gradient tracking: the gradient before stays in; the tracker is not averaged.
 mutant(gradient_tracked_twice "gradient_tracking" "    g_before = std::move(g);\n" "")
-mutant(tracker_not_averaged "gradient_tracking" "y = averaged_second(self, k, exchange, y);" "averaged_second(self, k, exchange, y);")
+mutant(tracker_not_averaged "gradient_tracking" "y = gossip::averaged_second(self, k, exchange, y);" "gossip::averaged_second(self, k, exchange, y);")
 
 # Quasi-global momentum: it follows the own step, not the average.
 mutant(momentum_of_the_own_step "qg_dsgdm" "momentum.follow(x, next, lr);" "momentum.follow(x, stepped, lr);")
@@ -497,7 +497,7 @@ mutant(limit_not_smoothed "consensus_control" "constexpr double kKept = 0.9;" "c
 
 # R-FAST: what a neighbour gave away is used again and again; a worker keeps all of its tracker.
 mutant(given_used_again "running_sums;r_fast" "    from.used = from.rho;\n" "")
-mutant(tracker_kept_whole "running_sums;r_fast" "    z_.axpy(-out, share(gained(share(given), share(rho_))));\n" "")
+mutant(tracker_kept_whole "running_sums;r_fast" "    z_.axpy(-out, share(running_sums::gained(share(given), share(rho_))));\n" "")
 
 # One-peer graph: the partner is always the next worker.
 mutant(always_the_next "one_peer" "1 << (k % turn_of(workers))" "1 << (0 * k % turn_of(workers))")
@@ -505,7 +505,7 @@ mutant(always_the_next "one_peer" "1 << (k % turn_of(workers))" "1 << (0 * k % t
 # MATCHA: every worker has a weight of its own; a worker's own model weighs as if it had no partner; all links are always used.
 mutant(alpha_of_its_own "matcha" "weights(partners.size(), plan.alpha)" "weights(partners.size(), plan.alpha / (1 + self.rank))")
 mutant(own_weighs_one "matcha" "1 - plan.alpha * static_cast<double>(partners.size())" "1")
-mutant(over_the_budget "matcha_plan;matcha" "best_chances(kept.plan.matchings, n, budget)" "best_chances(kept.plan.matchings, n, 1)")
+mutant(over_the_budget "matcha_plan;matcha" "find_best_chances(kept.plan.matchings, n, budget)" "find_best_chances(kept.plan.matchings, n, 1)")
 
 # DSGD-AAU: any link between two that are done is enough; weights are uniform among those that are done.
 mutant(old_link_is_enough "path_search;active_rounds;dsgd_aau" "used_.count({a, b}) == 0" "used_.count({a, b}) < 2")

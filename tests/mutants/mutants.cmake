@@ -1,5 +1,5 @@
-# Protocols with one bug each, for tests/protocols/mutants_test.cpp: copies of protocols/*/*.cpp with a piece of text replaced, in a
-# namespace of their own. So the product has no hooks for it.
+# Protocols with one bug each, for tests/protocols/mutants_test.cpp: copies of protocols/*/*.cpp with a piece of text replaced, in
+# namespaces of their own: hopbench::mutants::NAME instead of hopbench. So the product has no hooks for it.
 #
 #   cmake -DROOT=<source dir> -DOUT=<folder> -P mutants.cmake
 #
@@ -32,8 +32,14 @@ function(mutant name sources before after)
     message(FATAL_ERROR "mutant ${name}: this text should be once in protocols/*/{${sources}}, but is not:\n${before}")
   endif()
   string(REPLACE "${before}" "${after}" text "${text}")
-  string(REPLACE "namespace hopbench {" "namespace hopbench::mutants::${name} {" text "${text}")
+  string(REGEX REPLACE "\nnamespace hopbench( |::)" "\nnamespace hopbench::mutants::${name}\\1" text "${text}")
+  foreach(family ${families})  # what it does not bring is the product's
+    string(PREPEND text "namespace hopbench::${family} {}\n"
+           "namespace hopbench::mutants::${name}::${family} { using namespace hopbench::${family}; }\n")
+  endforeach()
   file(WRITE "${OUT}/${name}.cpp" "${text}")
 endfunction()
 
+file(GLOB families LIST_DIRECTORIES true RELATIVE "${ROOT}/protocols" "${ROOT}/protocols/*")
+list(FILTER families EXCLUDE REGEX "^node$|[.]")
 include("${CMAKE_CURRENT_LIST_DIR}/list.cmake")

@@ -43,6 +43,7 @@ std::vector<std::string> check_crowding(const std::vector<std::string>& paths);
 
 // Rules of protocols/ (tidy_protocols.cpp).
 std::vector<std::string> check_protocol(const Source& source);  // its length, and whose headers it sees
+std::vector<std::string> check_private(const Source& source);   // where its private names lie
 // Rules of all sources together.
 std::vector<std::string> check_median(const std::vector<Source>& sources);  // the usual protocol is short
 std::vector<std::string> check_copies(const std::vector<Source>& sources);  // no piece of code stands there twice

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cctype>
 #include <map>
+#include <regex>
 
 #include "tests/tidy/tidy.h"
 
@@ -61,6 +62,23 @@ std::vector<std::string> check_protocol(const Source& source) {
     if (include.angled ? of_language : own) continue;
     complaints.push_back(at(source, include.line,
                             "includes " + include.name + ", which is neither in protocols/ nor in backends/base/"));
+  }
+  return complaints;
+}
+
+std::vector<std::string> check_private(const Source& source) {
+  static const std::regex kPath("protocols/(\\w+)/(\\w+)\\.cpp");
+  std::vector<std::string> complaints;
+  std::smatch path;
+  if (framework(source) || !std::regex_match(source.path, path, kPath)) return complaints;
+  const std::regex own("namespace (hopbench::" + path[1].str() + "::)?" + path[2].str() + " \\{");
+  std::string before;
+  int number = 0;
+  for (const std::string& line : lines_of(source.text)) {
+    ++number;
+    if (line == "namespace hopbench {" || (line == "namespace {" && !std::regex_match(before, own)))
+      complaints.push_back(at(source, number, "is not inside a namespace " + path[2].str()));
+    before = line;
   }
   return complaints;
 }

@@ -53,6 +53,7 @@ TEST(Tidy, NothingIsPutOff) { expect_clean(check_promises); }
 TEST(Tidy, NoDecisionDependsOnAText) { expect_clean(check_texts); }
 TEST(Tidy, CommentsBeginWithAVerbOrAThing) { expect_clean(check_openings); }
 TEST(Tidy, ProtocolsAreShortAndSeeOnlyTheirOwn) { expect_clean(check_protocol); }
+TEST(Tidy, PrivateNamesOfProtocolsLieInNamespacesOfTheirFiles) { expect_clean(check_private); }
 
 TEST(Tidy, FiguresOfProtocolsAreExplained) {
   const std::string kBegin = "figure(\"";
@@ -207,6 +208,19 @@ TEST(TidyRules, LongProtocolsAndForeignHeadersAreFound) {
   EXPECT_EQ(found("protocols/hop/hop.cpp", "#include \"backends/base/record/event.h\"\n"), 1u);
   EXPECT_EQ(found("protocols/hop/hop.cpp", "#include \"models/workload.h\"\n"), 1u);
   EXPECT_EQ(found("protocols/hop/hop.cpp", "#include <fmt/format.h>\n"), 1u);
+}
+
+TEST(TidyRules, PrivateNamesOutsideTheNamespaceOfTheirFileAreFound) {
+  const auto found = [](const std::string& path, const std::string& text) {
+    return check_private({path, text}).size();
+  };
+  EXPECT_EQ(found("protocols/hop/tokens.cpp", "namespace hopbench::hop {\nnamespace tokens {\nnamespace {\n"), 0u);
+  EXPECT_EQ(found("protocols/hop/hop.cpp", "namespace hopbench::hop::hop {\nnamespace {\n"), 0u);
+  EXPECT_EQ(found("protocols/hop/tokens.cpp", "namespace hopbench::hop {\nnamespace {\n"), 1u);
+  EXPECT_EQ(found("protocols/hop/tokens.cpp", "namespace hopbench::hop::hop {\nnamespace {\n"), 1u);
+  EXPECT_EQ(found("protocols/hop/hop.cpp", "namespace hopbench {\nstatic int n = 0;\n"), 1u);
+  EXPECT_EQ(found("protocols/node/node.cpp", "namespace hopbench {\nnamespace {\n"), 0u);
+  EXPECT_EQ(found("protocols/hop/hop.h", "namespace hopbench {\n"), 0u);
 }
 
 TEST(TidyRules, TheMedianIsOfCodeInFilesThatBringAProtocol) {

@@ -9,14 +9,14 @@
 
 #include "backends/base/random.h"
 
-namespace hopbench {
+namespace hopbench::allreduce {
 namespace {
 
 using Ints = std::vector<int>;
 using Reals = std::vector<double>;
 
 Ints proportional(std::int64_t total, const Reals& shares, BatchBounds bounds = {}) {
-  return proportional(total, shares, std::vector<BatchBounds>(shares.size(), bounds));
+  return allreduce::proportional(total, shares, std::vector<BatchBounds>(shares.size(), bounds));
 }
 
 Reals drawn(Random& random, std::size_t n, double low, double high) {
@@ -59,7 +59,7 @@ TEST(Proportional, KeepsSumAndBoundsAndTheLeastTime) {
     std::vector<BatchBounds> bounds;
     for (std::size_t i = 0; i < n; ++i)
       bounds.push_back({1 + int(random.below(std::uint64_t(batch))), batch + int(random.below(20))});
-    const Ints batches = hopbench::proportional(total, speeds, bounds);
+    const Ints batches = allreduce::proportional(total, speeds, bounds);
     const int multiple = 2 + int(random.below(7));
     Ints scaled;
     std::vector<BatchBounds> wide;
@@ -67,7 +67,7 @@ TEST(Proportional, KeepsSumAndBoundsAndTheLeastTime) {
       wide.push_back({bounds[i].low * multiple, bounds[i].high * multiple, multiple});
       scaled.push_back(batches[i] * multiple);
     }
-    EXPECT_EQ(hopbench::proportional(total * multiple, speeds, wide), scaled) << "the same in larger units";
+    EXPECT_EQ(allreduce::proportional(total * multiple, speeds, wide), scaled) << "the same in larger units";
     EXPECT_EQ(std::accumulate(batches.begin(), batches.end(), std::int64_t{0}), total);
     double time = 0;
     for (std::size_t i = 0; i < n; ++i) {
@@ -255,4 +255,4 @@ TEST(PairSearch, LeavesEqualWorkersAlone) {
 }
 
 }  // namespace
-}  // namespace hopbench
+}  // namespace hopbench::allreduce

@@ -6,7 +6,7 @@
 #include <functional>
 #include <map>
 
-namespace hopbench {
+namespace hopbench::allreduce {
 namespace {
 
 std::unique_ptr<SpeedPredictor> predictor(const std::string& name, std::uint64_t seed = 1) {
@@ -94,4 +94,4 @@ TEST(SpeedPredictor, StaysWithinWhatItHasSeen) {
 }
 
 }  // namespace
-}  // namespace hopbench
+}  // namespace hopbench::allreduce

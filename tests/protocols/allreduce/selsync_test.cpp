@@ -6,7 +6,7 @@
 #include "protocols/allreduce/gradient_change.h"
 #include "tests/cluster.h"
 
-namespace hopbench {
+namespace hopbench::allreduce {
 namespace {
 
 Cluster six_in_a_ring() {
@@ -168,4 +168,4 @@ TEST(GradientChange, OfNothingIsNoChange) {
 }
 
 }  // namespace
-}  // namespace hopbench
+}  // namespace hopbench::allreduce

@@ -8,7 +8,7 @@
 #include "protocols/compressed/low_rank.h"
 #include "tests/cluster_models.h"
 
-namespace hopbench {
+namespace hopbench::compressed {
 namespace {
 
 double product_of_columns(const std::vector<float>& a, const std::vector<float>& b) {
@@ -135,4 +135,4 @@ TEST(Tensors, OfLeNetAreItsLayers) {
 }
 
 }  // namespace
-}  // namespace hopbench
+}  // namespace hopbench::compressed

@@ -7,7 +7,7 @@
 #include "protocols/cut/drop_times.h"
 #include "tests/cluster_models.h"
 
-namespace hopbench {
+namespace hopbench::cut {
 namespace {
 
 /// Four micro-batches of a second each, the last of which may take longer.
@@ -265,4 +265,4 @@ TEST(Daso, RefusesAWaitThatIsTooLong) {
 }
 
 }  // namespace
-}  // namespace hopbench
+}  // namespace hopbench::cut

@@ -10,7 +10,7 @@
 #include "protocols/node/matchings.h"
 #include "tests/cluster_models.h"
 
-namespace hopbench {
+namespace hopbench::gossip {
 namespace {
 
 TEST(OnePeer, IsSgpWithOnePeer) {
@@ -181,4 +181,4 @@ TEST(Moshpit, RefusesAGridInWhichNobodyHasAPartner) {
 }
 
 }  // namespace
-}  // namespace hopbench
+}  // namespace hopbench::gossip

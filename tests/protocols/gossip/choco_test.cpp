@@ -9,6 +9,8 @@
 namespace hopbench {
 namespace {
 
+using compressed::Compressor;
+
 Vec some_vector(std::size_t n) {
   Random random({.seed = 3});
   std::vector<float> x;

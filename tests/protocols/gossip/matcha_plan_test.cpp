@@ -13,7 +13,7 @@
 #include "tests/cluster_models.h"
 #include "tests/paths.h"
 
-namespace hopbench {
+namespace hopbench::gossip {
 namespace {
 
 using Values = std::vector<double>;
@@ -96,7 +96,7 @@ TEST(MatchaPlan, IsNearlyTheBestOnAHundredGraphs) {
     for (const double budget : {0.1, 0.3, 0.5, 0.7, 1.0}) {
       SCOPED_TRACE(name + " of " + workers + " at " + std::to_string(budget));
       std::getline(cells, optimum, ',');
-      const MatchaPlan plan = matcha_plan(graph, budget);
+      const MatchaPlan plan = make_matcha_plan(graph, budget);
       ASSERT_EQ(text_of(plan.matchings), matchings) << "the table is of other matchings";
       EXPECT_GE(connectivity(plan, n), 0.99 * std::stod(optimum));
       EXPECT_LE(contraction(plan, n, plan.alpha), 1.01 * least_contraction(plan, n) + 1e-9);
@@ -113,14 +113,14 @@ TEST(MatchaPlan, IsNearlyTheBestOnAHundredGraphs) {
 
 // All links of a complete graph, each with 1 / n, give the mean of all in one iteration.
 TEST(MatchaPlan, OfACompleteGraphWithAllLinksHasTheWeightOfAMean) {
-  const MatchaPlan plan = matcha_plan(make_topology("complete", 6), 1.0);
+  const MatchaPlan plan = make_matcha_plan(make_topology("complete", 6), 1.0);
   EXPECT_EQ(plan.chances, Values(plan.matchings.size(), 1.0));
   EXPECT_NEAR(plan.alpha, 1.0 / 6, 1e-9);
 }
 
 // On a ring of four one matching alone has the same sum, and leaves two parts that never exchange.
 TEST(MatchaPlan, OfARingTreatsItsTwoMatchingsAlike) {
-  for (const int n : {4, 8, 12, 16}) EXPECT_EQ(matcha_plan(make_topology("ring", n), 0.5).chances, Values(2, 0.5));
+  for (const int n : {4, 8, 12, 16}) EXPECT_EQ(make_matcha_plan(make_topology("ring", n), 0.5).chances, Values(2, 0.5));
 }
 
 // A matrix of 128 x 128 does not fit on the stack of a virtual rank.
@@ -146,4 +146,4 @@ TEST(Matcha, BringsAllModelsTogetherAtSmallBudgets) {
 }
 
 }  // namespace
-}  // namespace hopbench
+}  // namespace hopbench::gossip

@@ -13,7 +13,7 @@
 #include "tests/cluster_models.h"
 #include "tests/paths.h"
 
-namespace hopbench {
+namespace hopbench::gossip {
 namespace {
 
 struct RandomNetwork {
@@ -166,4 +166,4 @@ TEST(NetMax, PullsOverAVerySlowLinkLessOften) {
 }
 
 }  // namespace
-}  // namespace hopbench
+}  // namespace hopbench::gossip

@@ -6,7 +6,7 @@
 #include "protocols/gossip/hops.h"
 #include "tests/cluster.h"
 
-namespace hopbench {
+namespace hopbench::gossip {
 namespace {
 
 using Ranks = std::vector<int>;
@@ -205,4 +205,4 @@ TEST(Sgp, RefusesATopologyThatIsNotStronglyConnectedOnlyWhereItUsesIt) {
 }
 
 }  // namespace
-}  // namespace hopbench
+}  // namespace hopbench::gossip

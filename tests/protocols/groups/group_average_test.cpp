@@ -5,7 +5,7 @@
 
 #include "tests/cluster.h"
 
-namespace hopbench {
+namespace hopbench::groups {
 namespace {
 
 TEST(GroupWords, ComeBackAsTheyWent) {
@@ -26,7 +26,7 @@ void average_once(Node& self, double decay) {
     self.gradient(x, k);
     for (const std::vector<int>& members : kGroups) {
       if (std::find(members.begin(), members.end(), self.rank) == members.end()) continue;
-      const Iter newest = group_average(self, {k, members}, self.rank, x, decay);
+      const Iter newest = average_in_group(self, {k, members}, self.rank, x, decay);
       EXPECT_EQ(newest, members.back());
     }
     self.report(k + 1, x);
@@ -75,4 +75,4 @@ TEST(GroupAverage, SendsTwiceTheVectorButForTheOwnSlice) {
 }
 
 }  // namespace
-}  // namespace hopbench
+}  // namespace hopbench::groups

@@ -9,7 +9,7 @@
 
 #include "backends/base/error.h"
 
-namespace hopbench {
+namespace hopbench::groups {
 namespace {
 
 using Members = std::vector<int>;
@@ -338,4 +338,4 @@ TEST(GroupGenerator, ServesEveryRequestInAnyOrderOfEvents) {
 }
 
 }  // namespace
-}  // namespace hopbench
+}  // namespace hopbench::groups

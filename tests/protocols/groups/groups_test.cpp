@@ -9,7 +9,7 @@
 
 #include "tests/cluster.h"
 
-namespace hopbench {
+namespace hopbench::groups {
 namespace {
 
 std::set<std::set<int>> sets(const Division& groups) {
@@ -209,4 +209,4 @@ TEST(GroupMean, HasOneSetOfBitsForAllAfterBothRoundsOfACompleteGrid) {
 }
 
 }  // namespace
-}  // namespace hopbench
+}  // namespace hopbench::groups

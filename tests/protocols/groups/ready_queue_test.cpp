@@ -8,7 +8,7 @@
 
 #include "backends/base/random.h"
 
-namespace hopbench {
+namespace hopbench::groups {
 namespace {
 
 using Members = std::vector<int>;
@@ -131,4 +131,4 @@ TEST(ReadyQueue, ConnectsEveryWindowInAnyOrderOfSignals) {
 }
 
 }  // namespace
-}  // namespace hopbench
+}  // namespace hopbench::groups

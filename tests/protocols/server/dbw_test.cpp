@@ -8,7 +8,7 @@
 #include "protocols/server/dbw_policy.h"
 #include "tests/cluster.h"
 
-namespace hopbench {
+namespace hopbench::server {
 namespace {
 
 Cluster six_equals() {
@@ -191,4 +191,4 @@ TEST(Monotone, PoolsWhatViolatesTheOrder) {
 }
 
 }  // namespace
-}  // namespace hopbench
+}  // namespace hopbench::server

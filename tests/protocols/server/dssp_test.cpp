@@ -5,7 +5,7 @@
 #include "protocols/server/dssp_controller.h"
 #include "tests/cluster.h"
 
-namespace hopbench {
+namespace hopbench::server {
 namespace {
 
 Time at_ms(double ms) { return Time{} + seconds_to_duration(ms * 1e-3); }
@@ -171,4 +171,4 @@ TEST(Dssp, AsPrintedIsAspAtSteadySpeedsAndCappedIsSsp) {
 }
 
 }  // namespace
-}  // namespace hopbench
+}  // namespace hopbench::server

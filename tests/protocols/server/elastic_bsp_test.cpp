@@ -5,7 +5,7 @@
 #include "protocols/server/zipline.h"
 #include "tests/cluster.h"
 
-namespace hopbench {
+namespace hopbench::server {
 namespace {
 
 using Times = std::vector<std::vector<Time>>;
@@ -99,4 +99,4 @@ TEST(ElasticBsp, GivesAllWorkersTheSameWeightsAtABarrier) {
 }
 
 }  // namespace
-}  // namespace hopbench
+}  // namespace hopbench::server

@@ -7,7 +7,7 @@
 #include <numeric>
 #include <vector>
 
-namespace hopbench {
+namespace hopbench::server {
 namespace {
 
 /// Buckets of these sizes, the last layer first.
@@ -90,4 +90,4 @@ TEST(Stripes, TellHowMuchLiesBeforeAPlace) {
 }
 
 }  // namespace
-}  // namespace hopbench
+}  // namespace hopbench::server
