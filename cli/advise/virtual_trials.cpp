@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <limits>
 
 #include "backends/base/process/cores.h"
 #include "cli/advise/advise.h"
@@ -57,14 +56,6 @@ double mean_staleness(const TrialRecord& record) {
 /// Returns a number of trials.csv; 0 if it is empty there.
 double number_of(const TrialRow& row, const char* column) {
   return outcomes_of({&row, 1}).front().number(column).value_or(0);
-}
-
-/// Returns the factor by which workers that run `ahead` iterations within those of a rate may lift it. A tenth of them
-/// counts as none.
-double lifted_by(std::int64_t ahead, double iterations) {
-  if (double(10 * ahead) <= iterations) return 1;
-  return double(ahead) < iterations ? iterations / (iterations - double(ahead))
-                                    : std::numeric_limits<double>::infinity();
 }
 
 }  // namespace
@@ -126,8 +117,7 @@ Candidate candidate_of(const std::vector<TrialSpec>& trials, const std::vector<c
     for (const Warning& warning : record.warnings)
       candidate.unsteady = candidate.unsteady || warning.kind == WarningKind::kNotSteady;
     candidate.gap_bound = record.gap_bound;
-    for (const RankRecord& rank : record.ranks)
-      candidate.lead = std::max(candidate.lead, lifted_by(rank.gap_max, facts.measured_steps));
+    if (const double lead = lead_in_window(record); lead > kLongLead) candidate.lead = std::max(candidate.lead, lead);
     candidate.bytes_per_sample += number_of(*row, "bytes_per_sample") / double(rows.size());
     candidate.staleness += mean_staleness(record) / double(rows.size());
     candidate.unheard = std::max(candidate.unheard, largest_unheard_share(record, spec.workers()));

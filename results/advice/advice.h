@@ -29,7 +29,7 @@ struct Candidate {
   std::string rests_on;          // "not checked": what the protocol's rules rest on
   bool experimental = false;     // one of them is likely or a guess
   bool unsteady = false;         // the rate of some repeat was not steady
-  double lead = 1;               // the factor by which running ahead within the iterations of the rate may lift it
+  double lead = 1;               // factor by which fast workers that ran ahead lift the rate (lead_in_window)
   std::string failure;           // the reason why there are no figures; empty: there are
 };
 

@@ -293,6 +293,20 @@ Window fill_rates(TrialRecord& record, Iter warmup, Duration warmup_time, int wo
   return window;
 }
 
+double lead_in_window(const TrialRecord& record) {
+  if (record.gap_bound < 0) return 1;
+  double all = 0, least = std::numeric_limits<double>::infinity(), workers = 0;
+  for (const RankRecord& rank : record.ranks) {
+    if (rank.server) continue;
+    const auto made = double(std::count_if(rank.marks.begin(), rank.marks.end(), [&](const IterationMark& mark) {
+      const double end = to_seconds(mark.end);
+      return end > record.window_start_s && end <= record.window_end_s;
+    }));
+    all += made, least = std::min(least, made), ++workers;
+  }
+  return all > 0 ? all / (least * workers) : 1;
+}
+
 void fill_gaps(TrialRecord& record, int workers) {
   const Slowest slowest(workers_of(record, workers));
   for (RankRecord& rank : record.ranks) {

@@ -40,6 +40,13 @@ double largest_unheard_share(const TrialRecord& record, int workers);
 /// Returns true if the machine influenced the result: the trial ended well, but oversubscribed or cpu-contended.
 bool disturbed(const TrialRecord& record);
 
+/// Returns by how much the rate of the record's window is above that of a long run, as a factor: the iterations of all
+/// workers in the window, over what they are if each makes as many as the slowest. Infinite if that one makes none. 1
+/// if workers may be ahead by any number (no gap_bound). The record must have its marks and its window.
+double lead_in_window(const TrialRecord& record);
+/// A factor above which it is reported.
+inline constexpr double kLongLead = 1.1;
+
 /// Fills gap_mean and gap_max of every worker from the marks: at each entry into an iteration after the first, its own
 /// iteration minus that of the slowest worker that has not finished. Entries at the same instant count as made
 /// together. A jump is one entry, into the iteration it leads to.

@@ -32,9 +32,9 @@ constexpr WarningWords kWarningWords[] = {
      true},
     {"kept by --force", "measured before the settings of a resumed run were changed", true},
     {"short warm-up",
-     "shorter than twice the iterations that a rank may be ahead of another, or the window shorter than these, so "
-     "rates "
-     "may hold a start that does not last"},
+     "shorter than twice the iterations that a rank may be ahead of another, or fast workers ran ahead in the window, "
+     "so "
+     "rates may hold a start that does not last"},
     {"moves data",
      "workers compute on samples of other workers' parts, at no cost: the others see none of a skewed split's classes"},
     {"depends on ties", "samples/s change by more than 5 % where what happens at one instant happens in another order"},

@@ -111,13 +111,6 @@ std::vector<std::string> rules_after(Time end, const Scenario& scenario) {
   return late;
 }
 
-/// Returns true if workers may still run ahead when the window begins, or in all of it: if so, its rate is above that
-/// of a long run.
-bool may_show_a_lead(std::int64_t gap_bound, const TrialSpec& spec) {
-  const bool short_window = spec.stop.kind == StopSpec::Kind::kIterations && spec.stop.amount < gap_bound;
-  return gap_bound >= 0 && (warm_up_of(spec).iterations < 2 * gap_bound || short_window);
-}
-
 }  // namespace
 
 RankRecord crashed_record(int rank, int host, Time when) {
@@ -175,7 +168,8 @@ void complete_record(TrialRecord& record, const TrialSpec& spec, const Plan& pla
   fill_gaps(record, plan.workers);
   record.gap_bound = lost.empty() ? gap_bound_of(spec, plan) : -1;  // else it changed on the way
   const Window window = fill_rates(record, spec.warmup, spec.warmup_time, plan.workers);
-  if (spec.what == MeasureKind::kRate && may_show_a_lead(record.gap_bound, spec))
+  if (spec.what == MeasureKind::kRate && record.gap_bound >= 0 &&
+      (warm_up_of(spec).iterations < 2 * record.gap_bound || lead_in_window(record) > kLongLead))
     record.warnings.emplace_back(WarningKind::kShortWarmUp);
   const bool moves_data = plan.protocol->moves_data != nullptr && plan.protocol->moves_data(spec.knobs);
   if (moves_data && spec.workload.split.what != SplitKind::kIid) record.warnings.emplace_back(WarningKind::kMovesData);

@@ -101,7 +101,7 @@ TEST(OwnProtocols, AreToldWhatAnInstalledProgramLacks) {
 }
 
 TEST(OwnProtocols, MayLookAtEventsThatAreAllDocumented) {
-  const std::string header = text_of(source_dir() + "/backends/base/record/trial_record.h");
+  const std::string header = text_of(source_dir() + "/backends/base/record/event.h");
   const std::string page = text_of(source_dir() + "/docs/adding_a_protocol.md");
   const std::size_t begin = header.find("enum class EventKind"), end = header.find("};", begin);
   std::istringstream lines(header.substr(begin, end - begin));
