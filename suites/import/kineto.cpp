@@ -2,10 +2,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <limits>
 #include <map>
 #include <regex>
+#include <span>
 #include <utility>
 
 #include "backends/base/error.h"
@@ -69,6 +71,13 @@ class KinetoFile {
     double last_collective = -kInfinity;
     std::uint32_t collectives = 0;
     const char* wrong = nullptr;  // why it is left out
+    bool open = false;            // its end is not known, since one of its kernels is damaged
+  };
+  struct Kernel {
+    std::uint64_t stream = 0;
+    std::int64_t correlation = 0;
+    double begin = 0;
+    auto operator<=>(const Kernel&) const = default;
   };
   enum class Work { kNone, kKernel, kHost };
   enum Spanned { kRank, kLost, kEarly };  // keys of spans_: all work, and kernels whose launch is not in the file
@@ -85,7 +94,14 @@ class KinetoFile {
   std::ptrdiff_t step_of(double begin, std::int64_t correlation) const {
     return begun_at(launched_at(correlation).value_or(begin));
   }
+  /// Finds launches and kernels whose times contradict those of others. Correlations count launches, and the kernels of
+  /// a stream begin in their order. Forgets such launches.
+  void find_misplaced();
   bool never_ended(const TraceEvent& event, std::int64_t correlation) const;
+  /// Notes that an event is left out.
+  void note_fault(const char* why, const std::string& name) { ++faults_.try_emplace(why, 0, name).first->second.first; }
+  /// Leaves out the step to which a damaged event belongs by its time, or all if that is not known (NaN).
+  void doubt(double time);
   void add_lost(const TraceEvent& event, std::int64_t correlation);
   void add_crossing(const TraceEvent& event);
   /// Leaves out the steps to which kernels of an unknown step may belong.
@@ -93,19 +109,23 @@ class KinetoFile {
   /// Returns how long the step lasts: where the GPU lags, from the end of the kernels of the step before to that of its
   /// own.
   Span window(std::size_t step, double end_before) const;
+  /// Returns true if the begin of a step is not known, since the step before is open.
+  bool is_begin_open(std::size_t step, const Span& window) const;
   void report(std::int64_t rank, bool exposed, Remarks& remarks) const;
 
   const std::string& path_;
   Communication& communication_;
   std::vector<Step> steps_;                                // by begin
   std::vector<std::pair<std::int64_t, double>> launches_;  // correlation and time, sorted by settle()
+  std::vector<Kernel> kernels_, misplaced_;                // all until settle(), and then the misplaced ones, sorted
+  Extent extent_;
   LastBegins last_;
   double first_begin_ = kInfinity, last_begin_ = -kInfinity, last_mark_end_ = -kInfinity;
-  bool has_kernels_ = false, has_backend_ = false, by_launch_ = false;
+  bool has_kernels_ = false, has_backend_ = false, by_launch_ = false, any_doubtful_ = false;
 
   WorkSpans spans_;
-  std::size_t never_ended_ = 0, lost_ = 0, early_ = 0;
-  std::string first_never_ended_;
+  std::size_t lost_ = 0, early_ = 0;
+  std::map<std::string, std::pair<std::size_t, std::string>> faults_;  // events by what is wrong, and the first's name
 };
 
 KinetoFile::Work KinetoFile::work_of(const TraceEvent& event) {
@@ -118,9 +138,10 @@ KinetoFile::Work KinetoFile::work_of(const TraceEvent& event) {
 }
 
 void KinetoFile::note(const TraceEvent& event) {
-  constexpr std::size_t kMostLaunches = std::size_t{1} << 22;  // 64 MiB
+  constexpr std::size_t kMostLaunches = std::size_t{1} << 22;  // and kernels: 96 MiB
   first_begin_ = std::min(first_begin_, event.begin);
   last_begin_ = std::max(last_begin_, event.begin);
+  extent_.note(event);
   std::int64_t correlation = kNoLaunch;
   if (const auto step = step_in(event)) {
     steps_.push_back({.number = *step, .host = {event.begin, event.end}});
@@ -128,6 +149,7 @@ void KinetoFile::note(const TraceEvent& event) {
     has_kernels_ = true;
     correlation = event.correlation.value_or(kNoLaunch);
     by_launch_ = by_launch_ || event.correlation.has_value();
+    if (event.correlation) kernels_.push_back({event.thread, correlation, event.begin});
   } else if (is_launch(event)) {
     launches_.emplace_back(*event.correlation, event.begin);
   } else {
@@ -137,14 +159,13 @@ void KinetoFile::note(const TraceEvent& event) {
   last_.note(kWhole, {event.begin, correlation});
   if (last_.threads() > WorkSpans::kMostThreads)
     throw usage_error(printable(path_) + ": its events have more threads than a process has: is it of one rank?");
-  if (launches_.size() > kMostLaunches)
-    throw usage_error(
-        fmt::format("{}: more than {} launches: record fewer steps in a file", printable(path_), kMostLaunches));
+  if (launches_.size() + kernels_.size() > kMostLaunches)
+    throw usage_error(fmt::format("{}: more than {} launches and kernels: record fewer steps in a file",
+                                  printable(path_), kMostLaunches));
 }
 
 void KinetoFile::settle() {
-  std::sort(launches_.begin(), launches_.end());
-  by_launch_ = by_launch_ && !launches_.empty();
+  find_misplaced();
   std::sort(steps_.begin(), steps_.end(), [](const Step& a, const Step& b) { return a.host.begin < b.host.begin; });
   std::map<std::int64_t, int> times;
   for (std::size_t i = 0; i < steps_.size(); ++i) {
@@ -159,6 +180,40 @@ void KinetoFile::settle() {
   }
   for (Step& step : steps_)
     if (times[step.number] > 1) step.wrong = "marked more than once: left out";
+}
+
+void KinetoFile::find_misplaced() {
+  std::erase_if(launches_, [&](const auto& launch) { return extent_.is_far(launch.second); });
+  std::sort(launches_.begin(), launches_.end());
+  for (const std::size_t i : out_of_order(launches_.size(), [&](std::size_t k) { return launches_[k].second; }))
+    launches_[i].second = kInfinity;
+  std::erase_if(launches_, [](const auto& launch) { return launch.second == kInfinity; });
+  by_launch_ = by_launch_ && !launches_.empty();
+  const auto is_wrong = [&](const Kernel& kernel) {
+    return extent_.is_far(kernel.begin) ||
+           kernel.begin < launched_at(kernel.correlation).value_or(kernel.begin) - kClockError;
+  };
+  auto first = std::partition(kernels_.begin(), kernels_.end(), is_wrong);
+  if (are_too_many(std::size_t(first - kernels_.begin()), kernels_.size())) first = kernels_.begin();
+  misplaced_.assign(kernels_.begin(), first);
+  std::sort(first, kernels_.end());
+  for (auto last = first; first != kernels_.end(); first = last) {
+    last = std::find_if(first, kernels_.end(), [&](const Kernel& kernel) { return kernel.stream != first->stream; });
+    const std::span stream(first, last);
+    for (const std::size_t i : out_of_order(stream.size(), [&](std::size_t k) { return stream[k].begin; }))
+      misplaced_.push_back(stream[i]);
+  }
+  kernels_ = {};
+  std::sort(misplaced_.begin(), misplaced_.end());
+}
+
+void KinetoFile::doubt(double time) {
+  if (std::isnan(time)) any_doubtful_ = true;
+  const std::ptrdiff_t at = begun_at(time);
+  if (at < 0) return;
+  Step& step = steps_[std::size_t(at)];
+  step.open = true;
+  if (time < step.host.end) step.wrong = "one of its events is damaged: left out";
 }
 
 std::optional<double> KinetoFile::launched_at(std::int64_t correlation) const {
@@ -186,13 +241,20 @@ void KinetoFile::add(const TraceEvent& event) {
   if (work == Work::kNone) return;
   const bool kernel = work == Work::kKernel, communicates = communication_.is(event.name);
   const std::int64_t correlation = kernel ? event.correlation.value_or(kNoLaunch) : kNoLaunch;
-  if (never_ended(event, correlation)) {
-    if (++never_ended_ == 1) first_never_ended_ = event.name;
+  const auto launch = launched_at(correlation);
+  if (extent_.is_far(event.begin) ||
+      std::binary_search(misplaced_.begin(), misplaced_.end(), Kernel{event.thread, correlation, event.begin})) {
+    note_fault(
+        "events begin far from all others, before their launch or after later launches of their stream: they are left "
+        "out",
+        event.name);
+    if (communicates || (kernel && by_launch_)) doubt(launch.value_or(std::nan("")));
     return;
   }
+  if (never_ended(event, correlation))
+    return note_fault("events last beyond all later ones, as if they had never ended: they are left out", event.name);
   if (kernel || communicates) communication_.note(event.name, (event.end - event.begin) * 1e-6);
   spans_.add(kRank, communicates ? SpanOf::kCommunication : SpanOf::kCompute, event.thread, {event.begin, event.end});
-  const auto launch = launched_at(correlation);
   if (kernel && by_launch_ && !launch) return add_lost(event, correlation);
   if (kernel && !by_launch_) add_crossing(event);
   const std::ptrdiff_t at = step_of(event.begin, correlation);
@@ -245,7 +307,7 @@ void KinetoFile::doubt_lost() {
     if (!within(lost, last, firsts[i]).empty()) {
       for (std::size_t k = i - std::min<std::size_t>(i, 1); k <= i && k < steps_.size(); ++k)
         if (steps_[k].wrong == nullptr)
-          steps_[k].wrong = "launches of kernels that may belong to it are not in the file: left out";
+          steps_[k].wrong = "launches of kernels that may belong to it are missing or damaged: left out";
     }
     if (i < steps_.size()) last = std::max(last, steps_[i].last);
   }
@@ -255,9 +317,9 @@ void KinetoFile::report(std::int64_t rank, bool exposed, Remarks& remarks) const
   const auto say = [&](bool what, const char* why, const std::string& detail = "") {
     if (what) remarks.rank(rank, why, detail);
   };
-  say(never_ended_ > 0, "events last beyond all later ones, as if they had never ended: they are left out",
-      fmt::format("{} of them, {}", never_ended_, quotable(first_never_ended_)));
-  say(lost_ > 0, "kernels whose launches are not in the file: steps to which they may belong are left out",
+  for (const auto& [why, events] : faults_)
+    remarks.rank(rank, why, fmt::format("{} of them, {}", events.first, quotable(events.second)));
+  say(lost_ > 0, "kernels whose launches are not in the file, or damaged: steps to which they may belong are left out",
       fmt::format("{} kernels", lost_));
   say(early_ > 0, "kernels that were launched before the recording are of no step", fmt::format("{} kernels", early_));
   say(has_kernels_ && !by_launch_ && has_marks(),
@@ -278,6 +340,12 @@ Span KinetoFile::window(std::size_t i, double end_before) const {
   return {std::max(host.begin, std::min(begin, step.first)), std::max(host.end, step.last)};
 }
 
+bool KinetoFile::is_begin_open(std::size_t i, const Span& window) const {
+  constexpr double kMostShare = 0.05;  // of the step
+  return by_launch_ && i > 0 && steps_[i - 1].open &&
+         std::min(steps_[i].first, window.end) - window.begin > kMostShare * (window.end - window.begin);
+}
+
 RankMarks KinetoFile::marks(std::int64_t rank, double shift, Remarks& remarks) {
   const auto seconds = [&](double microseconds) { return microseconds * 1e-6 + shift; };
   doubt_lost();
@@ -290,6 +358,10 @@ RankMarks KinetoFile::marks(std::int64_t rank, double shift, Remarks& remarks) {
     end = span.end;
     if (step.wrong != nullptr)
       remarks.step(rank, step.number, step.wrong);
+    else if (any_doubtful_)
+      remarks.step(rank, step.number, "a damaged event may be of any step: left out");
+    else if (is_begin_open(i, span))
+      remarks.step(rank, step.number, "begins when the step before ends, one of whose events is damaged: left out");
     else
       found.steps.add(
           {step.number, seconds(span.begin), seconds(end), seconds(step.last_collective), step.collectives});

@@ -2,10 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cctype>
 #include <cmath>
 #include <cstring>
 #include <filesystem>
+#include <iterator>
 
 #include "backends/base/error.h"
 #include "backends/base/printable.h"
@@ -229,6 +231,27 @@ TraceHead read_trace_events(const std::string& path, const std::function<void(co
   if (type == std::filesystem::file_type::fifo || type == std::filesystem::file_type::character)
     throw usage_error(printable(path) + " cannot be read twice, as an import must: save it as a file");
   return TraceDocument(path, on_event).read(path);
+}
+
+std::vector<std::size_t> out_of_order(std::size_t number, const std::function<double(std::size_t)>& time) {
+  std::vector<std::uint32_t> ends;  // of rising times, by their number
+  std::vector<std::uint32_t> before(number, std::uint32_t(number));
+  for (std::uint32_t i = 0; i < number; ++i) {
+    const auto at =
+        std::upper_bound(ends.begin(), ends.end(), time(i), [&](double t, std::uint32_t end) { return t < time(end); });
+    if (at != ends.begin()) before[i] = *std::prev(at);
+    at == ends.end() ? ends.push_back(i) : void(*at = i);
+  }
+  std::vector<std::size_t> wrong;
+  double later = std::numeric_limits<double>::infinity();
+  for (std::size_t i = number, right = ends.empty() ? number : ends.back(); i-- > 0;) {
+    if (i == right)
+      later = time(i), right = before[i];
+    else if (time(i) > later + kClockError || (right < number && time(i) < time(right) - kClockError))
+      wrong.push_back(i);
+  }
+  if (are_too_many(wrong.size(), number)) wrong.clear();
+  return wrong;
 }
 
 void report_head(const TraceHead& head, const std::string& path, Remarks& remarks) {

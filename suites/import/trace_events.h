@@ -3,12 +3,15 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <optional>
 #include <string>
 #include <unordered_map>
 #include <utility>
+#include <vector>
 
 #include "suites/import/imported.h"
 
@@ -43,6 +46,34 @@ TraceHead read_trace_events(const std::string& path, const std::function<void(co
 
 /// Reports what is wrong with a document.
 void report_head(const TraceHead& head, const std::string& path, Remarks& remarks);
+
+/// Where the events of a recording lie, apart from the first and the last of them, either of which may be damaged.
+class Extent {
+ public:
+  void note(const TraceEvent& event) {
+    first_ = {std::min(first_[0], event.begin), std::min(first_[1], std::max(first_[0], event.begin))};
+    last_ = {std::max(last_[0], event.end), std::max(last_[1], std::min(last_[0], event.end))};
+  }
+  /// Returns true for a time that is farther from all other events than these are from each other.
+  bool is_far(double time) const {
+    const double length = last_[1] - first_[1];
+    return length > 0 && (time > last_[1] + length || time < first_[1] - length);
+  }
+
+ private:
+  static constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  std::array<double, 2> first_{kInfinity, kInfinity}, last_{-kInfinity, -kInfinity};
+};
+
+/// Clocks of a processor and a GPU, and of the threads of a processor, agree up to some microseconds.
+inline constexpr double kClockError = 50;
+
+/// Returns true if so many events contradict a rule that it does not hold for the recording.
+inline bool are_too_many(std::size_t wrong, std::size_t all) { return wrong > std::max<std::size_t>(2, all / 10); }
+
+/// Returns the places of times that are to be left out, so that as many as possible rise or fall by at most
+/// kClockError. Returns none if are_too_many() would be left out.
+std::vector<std::size_t> out_of_order(std::size_t number, const std::function<double(std::size_t)>& time);
 
 /// The last begin of each thread and of all of a profile, which a first reading notes with what tells the step (`id`).
 class LastBegins {

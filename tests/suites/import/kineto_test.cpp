@@ -3,8 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <functional>
 #include <map>
+#include <sstream>
 
 #include "suites/import/readers.h"
 #include "tests/folder.h"
@@ -63,6 +65,18 @@ Recorded lagging(double host, int lost = -1) {
   return profile;
 }
 
+/// Returns the text with another value in the event that has both words.
+std::string changed(const std::string& text, const std::string& word, const std::string& other, const std::string& key,
+                    const std::string& value) {
+  std::string found, line;
+  for (std::istringstream lines(text); std::getline(lines, line); found += line + "\n") {
+    if (line.find(word) == line.npos || line.find(other) == line.npos) continue;
+    const std::size_t at = line.find(':', line.find(fmt::format("\"{}\"", key))) + 1;
+    line.replace(at, line.find_first_of(",}", at) - at, value);
+  }
+  return found;
+}
+
 /// Four steps of 100 ms from 1 s on, without launches: 60 ms of computation, then NCCL.
 Recorded plain(double compute = 60, const std::function<void(Recorded&, int, double)>& more = {}) {
   Recorded profile;
@@ -116,7 +130,7 @@ TEST_F(ImportKineto, WhereALaunchIsMissingOnlyTheStepsBesideItAreLeftOut) {
     expect(imported, imported.rows.size(), 12);
     EXPECT_THAT(imported.remarks.texts(),
                 Contains(AllOf(HasSubstr("launches are not in the file"), HasSubstr("1 kernels"))));
-    EXPECT_THAT(imported.remarks.texts(), Contains(HasSubstr("may belong to it are not in the file: left out")));
+    EXPECT_THAT(imported.remarks.texts(), Contains(HasSubstr("may belong to it are missing or damaged: left out")));
   }
   // Kernels that run when the recording begins are of earlier steps.
   Recorded busy;
@@ -158,6 +172,46 @@ TEST_F(ImportKineto, AnEventThatNeverEndedDecidesNothingElse) {
   expect(imported, 3, 60);
   EXPECT_THAT(imported.remarks.texts(),
               Contains(HasSubstr("rank 0: step 4: marked beyond the begin of the next step")));
+}
+
+TEST_F(ImportKineto, AKernelOrLaunchAtAWrongTimeDecidesNothingElse) {
+  for (const double host : {16.0, 19.0, 40.0}) {
+    const std::string whole = lagging(host).document();
+    for (int correlation = 1; correlation <= 16; ++correlation) {
+      const std::int64_t step = (correlation - 1) / 2;
+      const double begin = 1000 * (5 + double(step) * std::max(host, 20.0) + (correlation % 2 == 0 ? 12 : 0));
+      for (const double at : {1e15, 0.0, begin + 41'000, begin - 90'000}) {
+        if (std::abs(at - begin) < 1e5 && (step < 5 || step == 7)) continue;  // 90 ms earlier, or later than the last
+        const std::string id = fmt::format("\"correlation\":{}}}", correlation);
+        for (const char* event : {"\"kernel\"", "cudaLaunchKernel"}) {
+          SCOPED_TRACE(fmt::format("host {} {} of launch {} at {}", host, event, correlation, at));
+          const Imported imported = import_text(changed(whole, event, id, "ts", fmt::format("{}", at)));
+          EXPECT_GE(imported.rows.size(), 6u);
+          expect(imported, imported.rows.size(), host > 20 ? 32 : 12);
+          EXPECT_THAT(imported.remarks.texts(), Contains(AllOf(HasSubstr("left out"), HasSubstr("(the first: 1 "))));
+        }
+      }
+    }
+  }
+}
+
+TEST_F(ImportKineto, GraphsAndClocksThatDifferAreNoDamage) {
+  for (const double skew : {0.0, 0.02, 3.0}) {  // ms by which the clock of the GPU is behind
+    Recorded profile;
+    for (int i = 0; i < 8; ++i) {
+      const double begin = 40 * i;
+      profile.step(i, begin, 40);
+      const std::string args = fmt::format(R"("correlation":{})", i + 1);  // of all kernels of a graph
+      profile.span("cuda_runtime", "cudaGraphLaunch", 1, begin + 0.1, 0.005, args);
+      for (int k = 0; k < 12; ++k) {
+        profile.span("kernel", "gemm", 7 + k % 2, begin + 0.11 + k - skew, 1, args);
+        profile.span("kernel", "ncclDevKernel_AllReduce(x)", 20, begin + 12.11 + k - skew, 1, args);
+      }
+    }
+    const Imported imported = import_text(profile.document());
+    EXPECT_THAT(imported.remarks.texts(), IsEmpty()) << skew;
+    if (skew < 1) expect(imported, 8, 28);
+  }
 }
 
 TEST_F(ImportKineto, HostAndGpuCommunicateTogether) {
