@@ -7,7 +7,6 @@
 #include <limits>
 #include <map>
 #include <regex>
-#include <span>
 #include <utility>
 
 #include "backends/base/error.h"
@@ -23,6 +22,9 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kStepName = "ProfilerStep#";
+constexpr const char* kMisplaced =
+    "events begin far from all others, before their launch or after later launches of their stream: they are left out";
+constexpr const char* kNeverEnded = "events last beyond all later ones, as if they had never ended: they are left out";
 
 bool is_category(const TraceEvent& event, std::initializer_list<std::string_view> names) {
   return std::find(names.begin(), names.end(), event.category) != names.end();
@@ -71,13 +73,8 @@ class KinetoFile {
     double last_collective = -kInfinity;
     std::uint32_t collectives = 0;
     const char* wrong = nullptr;  // why it is left out
+    double after = -kInfinity;    // end of the kernels that were launched after its mark and before the next one
     bool open = false;            // its end is not known, since one of its kernels is damaged
-  };
-  struct Kernel {
-    std::uint64_t stream = 0;
-    std::int64_t correlation = 0;
-    double begin = 0;
-    auto operator<=>(const Kernel&) const = default;
   };
   enum class Work { kNone, kKernel, kHost };
   enum Spanned { kRank, kLost, kEarly };  // keys of spans_: all work, and kernels whose launch is not in the file
@@ -97,6 +94,8 @@ class KinetoFile {
   /// Finds launches and kernels whose times contradict those of others. Correlations count launches, and the kernels of
   /// a stream begin in their order. Forgets such launches.
   void find_misplaced();
+  /// Takes the marks out whose times are not usable, or contradict their numbers.
+  void take_damaged_marks();
   bool never_ended(const TraceEvent& event, std::int64_t correlation) const;
   /// Notes that an event is left out.
   void note_fault(const char* why, const std::string& name) { ++faults_.try_emplace(why, 0, name).first->second.first; }
@@ -115,9 +114,9 @@ class KinetoFile {
 
   const std::string& path_;
   Communication& communication_;
-  std::vector<Step> steps_;                                // by begin
-  std::vector<std::pair<std::int64_t, double>> launches_;  // correlation and time, sorted by settle()
-  std::vector<Kernel> kernels_, misplaced_;                // all until settle(), and then the misplaced ones, sorted
+  std::vector<std::int64_t> damaged_marks_;              // steps
+  std::vector<Step> steps_;                              // by begin
+  std::vector<Ordered> launches_, kernels_, misplaced_;  // by correlation; until and from settle(), misplaced kernels
   Extent extent_;
   LastBegins last_;
   double first_begin_ = kInfinity, last_begin_ = -kInfinity, last_mark_end_ = -kInfinity;
@@ -139,9 +138,6 @@ KinetoFile::Work KinetoFile::work_of(const TraceEvent& event) {
 
 void KinetoFile::note(const TraceEvent& event) {
   constexpr std::size_t kMostLaunches = std::size_t{1} << 22;  // and kernels: 96 MiB
-  first_begin_ = std::min(first_begin_, event.begin);
-  last_begin_ = std::max(last_begin_, event.begin);
-  extent_.note(event);
   std::int64_t correlation = kNoLaunch;
   if (const auto step = step_in(event)) {
     steps_.push_back({.number = *step, .host = {event.begin, event.end}});
@@ -149,12 +145,16 @@ void KinetoFile::note(const TraceEvent& event) {
     has_kernels_ = true;
     correlation = event.correlation.value_or(kNoLaunch);
     by_launch_ = by_launch_ || event.correlation.has_value();
-    if (event.correlation) kernels_.push_back({event.thread, correlation, event.begin});
+    if (event.correlation && !event.is_damaged()) kernels_.push_back({event.thread, correlation, event.begin});
   } else if (is_launch(event)) {
-    launches_.emplace_back(*event.correlation, event.begin);
+    if (!event.is_damaged()) launches_.push_back({0, *event.correlation, event.begin});
   } else {
     has_backend_ = has_backend_ || is_of_backend(event.name) || event.name.starts_with("nccl:");
   }
+  if (event.is_damaged()) return;
+  first_begin_ = std::min(first_begin_, event.begin);
+  last_begin_ = std::max(last_begin_, event.begin);
+  extent_.note(event.begin, event.end);
   last_.note(event.thread, {event.begin, correlation});
   last_.note(kWhole, {event.begin, correlation});
   if (last_.threads() > WorkSpans::kMostThreads)
@@ -166,6 +166,7 @@ void KinetoFile::note(const TraceEvent& event) {
 
 void KinetoFile::settle() {
   find_misplaced();
+  take_damaged_marks();
   std::sort(steps_.begin(), steps_.end(), [](const Step& a, const Step& b) { return a.host.begin < b.host.begin; });
   std::map<std::int64_t, int> times;
   for (std::size_t i = 0; i < steps_.size(); ++i) {
@@ -183,28 +184,30 @@ void KinetoFile::settle() {
 }
 
 void KinetoFile::find_misplaced() {
-  std::erase_if(launches_, [&](const auto& launch) { return extent_.is_far(launch.second); });
-  std::sort(launches_.begin(), launches_.end());
-  for (const std::size_t i : out_of_order(launches_.size(), [&](std::size_t k) { return launches_[k].second; }))
-    launches_[i].second = kInfinity;
-  std::erase_if(launches_, [](const auto& launch) { return launch.second == kInfinity; });
+  take_misplaced(launches_, [&](const Ordered& launch) { return extent_.is_far(launch.time); });
   by_launch_ = by_launch_ && !launches_.empty();
-  const auto is_wrong = [&](const Kernel& kernel) {
-    return extent_.is_far(kernel.begin) ||
-           kernel.begin < launched_at(kernel.correlation).value_or(kernel.begin) - kClockError;
-  };
-  auto first = std::partition(kernels_.begin(), kernels_.end(), is_wrong);
-  if (are_too_many(std::size_t(first - kernels_.begin()), kernels_.size())) first = kernels_.begin();
-  misplaced_.assign(kernels_.begin(), first);
-  std::sort(first, kernels_.end());
-  for (auto last = first; first != kernels_.end(); first = last) {
-    last = std::find_if(first, kernels_.end(), [&](const Kernel& kernel) { return kernel.stream != first->stream; });
-    const std::span stream(first, last);
-    for (const std::size_t i : out_of_order(stream.size(), [&](std::size_t k) { return stream[k].begin; }))
-      misplaced_.push_back(stream[i]);
-  }
+  misplaced_ = take_misplaced(kernels_, [&](const Ordered& kernel) {
+    return extent_.is_far(kernel.time) || kernel.time < launched_at(kernel.number).value_or(kernel.time) - kClockError;
+  });
   kernels_ = {};
-  std::sort(misplaced_.begin(), misplaced_.end());
+}
+
+void KinetoFile::take_damaged_marks() {
+  const auto key = [](const Step& step, int sign) { return Ordered{0, sign * step.number, sign * step.host.begin}; };
+  const auto sane_marks = [&](int sign) {  // of two marks that are exchanged, one is sane forwards, the other backwards
+    std::vector<Ordered> marks;
+    for (const Step& step : steps_)
+      if (!extent_.is_far(step.host.end)) marks.push_back(key(step, sign));
+    take_misplaced(marks, [&](const Ordered& mark) { return extent_.is_far(sign * mark.time); });
+    return marks;
+  };
+  const std::vector<Ordered> up = sane_marks(1), down = sane_marks(-1);
+  std::erase_if(steps_, [&](const Step& step) {
+    const bool sane = std::binary_search(up.begin(), up.end(), key(step, 1)) &&
+                      std::binary_search(down.begin(), down.end(), key(step, -1));
+    if (!sane) damaged_marks_.push_back(step.number);
+    return !sane;
+  });
 }
 
 void KinetoFile::doubt(double time) {
@@ -218,8 +221,8 @@ void KinetoFile::doubt(double time) {
 
 std::optional<double> KinetoFile::launched_at(std::int64_t correlation) const {
   if (!by_launch_ || correlation == kNoLaunch) return std::nullopt;
-  const auto at = std::lower_bound(launches_.begin(), launches_.end(), std::pair{correlation, -kInfinity});
-  return at != launches_.end() && at->first == correlation ? std::optional(at->second) : std::nullopt;
+  const auto at = std::lower_bound(launches_.begin(), launches_.end(), Ordered{0, correlation, -kInfinity});
+  return at != launches_.end() && at->number == correlation ? std::optional(at->time) : std::nullopt;
 }
 
 std::ptrdiff_t KinetoFile::begun_at(double time) const {
@@ -242,24 +245,23 @@ void KinetoFile::add(const TraceEvent& event) {
   const bool kernel = work == Work::kKernel, communicates = communication_.is(event.name);
   const std::int64_t correlation = kernel ? event.correlation.value_or(kNoLaunch) : kNoLaunch;
   const auto launch = launched_at(correlation);
-  if (extent_.is_far(event.begin) ||
-      std::binary_search(misplaced_.begin(), misplaced_.end(), Kernel{event.thread, correlation, event.begin})) {
-    note_fault(
-        "events begin far from all others, before their launch or after later launches of their stream: they are left "
-        "out",
-        event.name);
-    if (communicates || (kernel && by_launch_)) doubt(launch.value_or(std::nan("")));
+  const bool misplaced =
+      extent_.is_far(event.begin) ||
+      std::binary_search(misplaced_.begin(), misplaced_.end(), Ordered{event.thread, correlation, event.begin});
+  if (misplaced || event.is_damaged() || never_ended(event, correlation)) {
+    if (!event.is_damaged()) note_fault(misplaced ? kMisplaced : kNeverEnded, event.name);
+    const bool of_launch = kernel && by_launch_;
+    if (communicates || of_launch) doubt(launch.value_or(misplaced || of_launch ? std::nan("") : event.begin));
     return;
   }
-  if (never_ended(event, correlation))
-    return note_fault("events last beyond all later ones, as if they had never ended: they are left out", event.name);
   if (kernel || communicates) communication_.note(event.name, (event.end - event.begin) * 1e-6);
   spans_.add(kRank, communicates ? SpanOf::kCommunication : SpanOf::kCompute, event.thread, {event.begin, event.end});
   if (kernel && by_launch_ && !launch) return add_lost(event, correlation);
   if (kernel && !by_launch_) add_crossing(event);
   const std::ptrdiff_t at = step_of(event.begin, correlation);
-  if (at < 0 || launch.value_or(event.begin) >= steps_[std::size_t(at)].host.end) return;
+  if (at < 0) return;
   Step& step = steps_[std::size_t(at)];
+  if (launch.value_or(event.begin) >= step.host.end) return void(step.after = std::max(step.after, event.end));
   if (launch) step.first = std::min(step.first, event.begin), step.last = std::max(step.last, event.end);
   // Without kernels, a backend's spans say when a collective ends, and calls do not.
   const bool counts = has_kernels_ || !has_backend_ || is_of_backend(event.name) || event.name.starts_with("nccl:");
@@ -270,7 +272,7 @@ void KinetoFile::add(const TraceEvent& event) {
 
 /// Takes a kernel whose launch is not in the file.
 void KinetoFile::add_lost(const TraceEvent& event, std::int64_t correlation) {
-  const bool early = correlation != kNoLaunch && correlation < launches_.front().first;
+  const bool early = correlation != kNoLaunch && correlation < launches_.front().number;
   ++(early ? early_ : lost_);
   spans_.add(early ? kEarly : kLost, SpanOf::kCommunication, 0, {event.begin, event.end});
 }
@@ -351,11 +353,13 @@ RankMarks KinetoFile::marks(std::int64_t rank, double shift, Remarks& remarks) {
   doubt_lost();
   RankMarks found{rank, {}, spans_.take_exposed(kRank)};
   report(rank, !found.exposed.empty(), remarks);
+  for (const std::int64_t step : damaged_marks_)
+    remarks.step(rank, step, "its mark has no usable time, or one that contradicts its number: left out");
   double end = -kInfinity;
   for (std::size_t i = 0; i < steps_.size(); ++i) {
     const Step& step = steps_[i];
     const Span span = window(i, end);
-    end = span.end;
+    end = std::max(span.end, step.after);
     if (step.wrong != nullptr)
       remarks.step(rank, step.number, step.wrong);
     else if (any_doubtful_)
@@ -364,7 +368,7 @@ RankMarks KinetoFile::marks(std::int64_t rank, double shift, Remarks& remarks) {
       remarks.step(rank, step.number, "begins when the step before ends, one of whose events is damaged: left out");
     else
       found.steps.add(
-          {step.number, seconds(span.begin), seconds(end), seconds(step.last_collective), step.collectives});
+          {step.number, seconds(span.begin), seconds(span.end), seconds(step.last_collective), step.collectives});
   }
   found.steps.settle();
   for (Span& span : found.exposed) span = {seconds(span.begin), seconds(span.end)};

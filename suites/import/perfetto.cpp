@@ -29,6 +29,7 @@ class PidEvents {
       throw usage_error(
           fmt::format("{}: the pid of an event is a rank, and {} is not from 0 to {}: number the ranks from 0",
                       printable(path), *event.pid, kMostRanksOfTrace - 1));
+    if (event.is_damaged()) return;
     last_.note(event.thread, {event.begin, *event.step});
     last_.note(key_of(*event.pid), {event.begin, *event.step});
     if (last_.threads() > 2 * WorkSpans::kMostThreads)
@@ -37,7 +38,7 @@ class PidEvents {
   }
   /// The second reading.
   void add(const TraceEvent& event) {
-    if (!event.step || !event.pid) return;
+    if (!event.step || !event.pid || event.is_damaged()) return;
     const auto step_of = [](const LastBegins::Last& last) { return last.second; };
     if (last_.never_ended(event.thread, event, *event.step, step_of) ||
         last_.never_ended(key_of(*event.pid), event, *event.step, step_of)) {

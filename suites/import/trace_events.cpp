@@ -8,6 +8,7 @@
 #include <cstring>
 #include <filesystem>
 #include <iterator>
+#include <span>
 
 #include "backends/base/error.h"
 #include "backends/base/printable.h"
@@ -208,12 +209,12 @@ class TraceDocument {
 
   void end_event(std::optional<double> begin, std::optional<double> duration) {
     constexpr double kMostMicroseconds = 1e17, kLongestMicroseconds = 1e11;  // 3000 years, 28 hours
-    const bool usable = begin && duration && std::abs(*begin) <= kMostMicroseconds && *duration >= 0 &&
-                        *duration <= kLongestMicroseconds;
-    ++(usable ? head_.events : head_.damaged);
-    if (!usable) return;
-    event_.begin = *begin;
-    event_.end = *begin + *duration;
+    const auto within = [](std::optional<double> time, double least, double most) {
+      return time && *time >= least && *time <= most ? *time : std::nan("");
+    };
+    event_.begin = within(begin, -kMostMicroseconds, kMostMicroseconds);
+    event_.end = event_.begin + within(duration, 0, kLongestMicroseconds);
+    ++(event_.is_damaged() ? head_.damaged : head_.events);
     on_event_(event_);
   }
 
@@ -233,6 +234,12 @@ TraceHead read_trace_events(const std::string& path, const std::function<void(co
   return TraceDocument(path, on_event).read(path);
 }
 
+namespace {
+
+bool are_too_many(std::size_t wrong, std::size_t all) { return wrong > std::max<std::size_t>(2, all / 10); }
+
+/// Returns the places of times that are to be left out, so that as many as possible rise or fall by at most
+/// kClockError, unless they are too many.
 std::vector<std::size_t> out_of_order(std::size_t number, const std::function<double(std::size_t)>& time) {
   std::vector<std::uint32_t> ends;  // of rising times, by their number
   std::vector<std::uint32_t> before(number, std::uint32_t(number));
@@ -252,6 +259,24 @@ std::vector<std::size_t> out_of_order(std::size_t number, const std::function<do
   }
   if (are_too_many(wrong.size(), number)) wrong.clear();
   return wrong;
+}
+
+}  // namespace
+
+std::vector<Ordered> take_misplaced(std::vector<Ordered>& events, const std::function<bool(const Ordered&)>& is_wrong) {
+  auto first = std::partition(events.begin(), events.end(), is_wrong);
+  if (are_too_many(std::size_t(first - events.begin()), events.size())) first = events.begin();
+  std::vector<Ordered> taken(events.begin(), first);
+  std::sort(first, events.end());
+  for (auto last = first; first != events.end(); first = last) {
+    last = std::find_if(first, events.end(), [&](const Ordered& event) { return event.thread != first->thread; });
+    const std::span thread(first, last);
+    for (const std::size_t i : out_of_order(thread.size(), [&](std::size_t k) { return thread[k].time; }))
+      taken.push_back(thread[i]);
+  }
+  std::sort(taken.begin(), taken.end());
+  std::erase_if(events, [&](const Ordered& event) { return std::binary_search(taken.begin(), taken.end(), event); });
+  return taken;
 }
 
 void report_head(const TraceHead& head, const std::string& path, Remarks& remarks) {

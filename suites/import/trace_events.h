@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdint>
 #include <functional>
 #include <limits>
@@ -22,9 +23,11 @@ struct TraceEvent {
   std::string name, category;
   std::optional<std::int64_t> pid;          // absent if it is a text other than an integer
   std::uint64_t thread = 0;                 // a hash of pid and tid
-  double begin = 0, end = 0;                // microseconds
+  double begin = 0, end = 0;                // microseconds; NaN if they are not usable
   std::optional<std::int64_t> step;         // args.step
   std::optional<std::int64_t> correlation;  // args.correlation: a kernel has that of the call that launched it
+
+  bool is_damaged() const { return std::isnan(end); }
 };
 
 /// Facts of a document beside its events.
@@ -33,15 +36,15 @@ struct TraceHead {
   std::int64_t base_ns = 0;          // baseTimeNanoseconds, to which the events' times are to be added
   std::size_t events = 0;            // of phase X
   std::size_t open = 0;              // events of phases B and E, which are left out
-  std::size_t damaged = 0;           // events of phase X without usable ts and dur, which are left out
+  std::size_t damaged = 0;           // events of phase X without usable ts and dur
   bool cut = false;                  // the document ends after an event, without its last brackets
 };
 
 /// Reads a document: an array of events, or an object with the array `traceEvents`; plain or gzip. Calls `on_event` for
 /// each event of phase X, whose texts are valid during the call. Values that are not needed may be anything; ts and dur
-/// must be numbers of at most 3000 years and 28 hours. Error(kUsage) with the file and the byte if the structure is not
-/// that of JSON, and if the file is a pipe, since all readers read it twice. Memory: the longest text in it, at most 16
-/// MiB.
+/// are not usable if they are not numbers of at most 3000 years and 28 hours. Error(kUsage) with the file and the byte
+/// if the structure is not that of JSON, and if the file is a pipe, since all readers read it twice. Memory: the
+/// longest text in it, at most 16 MiB.
 TraceHead read_trace_events(const std::string& path, const std::function<void(const TraceEvent&)>& on_event);
 
 /// Reports what is wrong with a document.
@@ -50,14 +53,14 @@ void report_head(const TraceHead& head, const std::string& path, Remarks& remark
 /// Where the events of a recording lie, apart from the first and the last of them, either of which may be damaged.
 class Extent {
  public:
-  void note(const TraceEvent& event) {
-    first_ = {std::min(first_[0], event.begin), std::min(first_[1], std::max(first_[0], event.begin))};
-    last_ = {std::max(last_[0], event.end), std::max(last_[1], std::min(last_[0], event.end))};
+  void note(double begin, double end) {
+    first_ = {std::min(first_[0], begin), std::min(first_[1], std::max(first_[0], begin))};
+    last_ = {std::max(last_[0], end), std::max(last_[1], std::min(last_[0], end))};
   }
-  /// Returns true for a time that is farther from all other events than these are from each other.
+  /// Returns true for a time that is farther from all other events than these are from each other, and for NaN.
   bool is_far(double time) const {
     const double length = last_[1] - first_[1];
-    return length > 0 && (time > last_[1] + length || time < first_[1] - length);
+    return std::isnan(time) || (length > 0 && (time > last_[1] + length || time < first_[1] - length));
   }
 
  private:
@@ -68,12 +71,18 @@ class Extent {
 /// Clocks of a processor and a GPU, and of the threads of a processor, agree up to some microseconds.
 inline constexpr double kClockError = 50;
 
-/// Returns true if so many events contradict a rule that it does not hold for the recording.
-inline bool are_too_many(std::size_t wrong, std::size_t all) { return wrong > std::max<std::size_t>(2, all / 10); }
+/// The time of an event of a thread or stream, and a number that rises with it.
+struct Ordered {
+  std::uint64_t thread = 0;
+  std::int64_t number = 0;
+  double time = 0;
+  auto operator<=>(const Ordered&) const = default;
+};
 
-/// Returns the places of times that are to be left out, so that as many as possible rise or fall by at most
-/// kClockError. Returns none if are_too_many() would be left out.
-std::vector<std::size_t> out_of_order(std::size_t number, const std::function<double(std::size_t)>& time);
+/// Takes the events out that are wrong by themselves, and those whose times contradict most others, since they fall by
+/// more than kClockError while the numbers rise. Takes none by a rule that more than two and a tenth contradict, as of
+/// clocks that differ. Sorts both. No time may be NaN.
+std::vector<Ordered> take_misplaced(std::vector<Ordered>& events, const std::function<bool(const Ordered&)>& is_wrong);
 
 /// The last begin of each thread and of all of a profile, which a first reading notes with what tells the step (`id`).
 class LastBegins {
