@@ -105,6 +105,10 @@ std::vector<StoredTensor> read_header(const std::string& path) {
                                     quotable(tensor.name), tensor.from, end));
     end = tensor.to;
   }
+  file.seekg(0, std::ios::end);
+  const std::uint64_t stored = std::uint64_t(file.tellg()) - sizeof length - bytes;
+  if (stored > 0 && stored < end)  // a header alone is enough
+    throw wrong(path, fmt::format("it was cut: it has {} of the {} bytes that its header promises", stored, end));
   return tensors;
 }
 

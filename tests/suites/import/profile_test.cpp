@@ -150,6 +150,17 @@ TEST_F(ProfileTest, AnIndexThatDoesNotMatchItsShardsIsRefused) {
   for (const char* size : {"20971520", "20971520.0"}) EXPECT_EQ(refused(a, size), "");  // the index is of a part
 }
 
+TEST_F(ProfileTest, AFileThatWasCutIsRefused) {
+  const std::string header = safetensors("{" + entry("a", 0, 1) + "}");
+  EXPECT_EQ(why("m.safetensors", header), "") << "a header alone is enough";
+  EXPECT_EQ(why("m.safetensors", header + std::string(1 << 20, 'x')), "");
+  for (const int bytes : {1, 4, (1 << 20) - 1})
+    EXPECT_EQ(why("m.safetensors", header + std::string(std::size_t(bytes), 'x')),
+              fmt::format("m.safetensors is not a safetensors file: it was cut: it has {} of the 1048576 bytes that "
+                          "its header promises",
+                          bytes));
+}
+
 TEST_F(ProfileTest, HeadersThatContradictThemselvesAreRefused) {
   const auto refused = [&](const std::string& entries) {
     return why("m.safetensors", safetensors("{" + entries + "}"))
