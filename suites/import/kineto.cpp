@@ -172,9 +172,11 @@ void KinetoFile::settle() {
   for (std::size_t i = 0; i < steps_.size(); ++i) {
     Step& step = steps_[i];
     ++times[step.number];
-    if (i + 1 < steps_.size() && step.host.end > (steps_[i + 1].host.begin + steps_[i + 1].host.end) / 2) {
+    if (Step* const next = i + 1 < steps_.size() ? &step + 1 : nullptr;
+        next != nullptr && step.host.end > next->host.begin + kClockError) {
       step.wrong = "marked beyond the begin of the next step: left out";
-      step.host.end = steps_[i + 1].host.begin;
+      if (step.host.end < next->host.end) next->wrong = "its mark begins in that of the step before: left out";
+      step.host.end = next->host.begin;
     }
     last_mark_end_ = std::max(last_mark_end_, step.host.end);
     if (!by_launch_) step.first = step.host.begin, step.last = step.host.end;
@@ -198,7 +200,7 @@ void KinetoFile::take_damaged_marks() {
     std::vector<Ordered> marks;
     for (const Step& step : steps_)
       if (!extent_.is_far(step.host.end)) marks.push_back(key(step, sign));
-    take_misplaced(marks, [&](const Ordered& mark) { return extent_.is_far(sign * mark.time); });
+    take_misplaced(marks, [](const Ordered&) { return false; });
     return marks;
   };
   const std::vector<Ordered> up = sane_marks(1), down = sane_marks(-1);

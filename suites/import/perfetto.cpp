@@ -75,7 +75,7 @@ class PidEvents {
     const bool endless = last_.never_ended(event.thread, event, *event.step, step_of) ||
                          last_.never_ended(key_of(*event.pid), event, *event.step, step_of);
     never_ended_ += endless ? 1 : 0;
-    return endless || event.is_damaged() || extent_.is_far(event.begin);
+    return endless || extent_.is_far(event.end);
   }
   /// Leaves out steps whose times are not in the order of their numbers.
   static void check_order(Steps& steps);

@@ -57,10 +57,10 @@ class Extent {
     first_ = {std::min(first_[0], begin), std::min(first_[1], std::max(first_[0], begin))};
     last_ = {std::max(last_[0], end), std::max(last_[1], std::min(last_[0], end))};
   }
-  /// Returns true for a time that is farther from all other events than these are from each other, and for NaN.
+  /// Returns true for NaN, and for a time that is apart from all other events by a quarter of the time that they take.
   bool is_far(double time) const {
-    const double length = last_[1] - first_[1];
-    return std::isnan(time) || (length > 0 && (time > last_[1] + length || time < first_[1] - length));
+    const double gap = (last_[1] - first_[1]) / 4;
+    return std::isnan(time) || (gap > 0 && (time > last_[1] + gap || time < first_[1] - gap));
   }
 
  private:

@@ -216,7 +216,7 @@ TEST_F(ImportKineto, TheStepOfADamagedKernelOrMarkHasNoRow) {
                   changed(whole, "\"kernel\"", fmt::format("\"correlation\":{}}}", 2 * step + kernel), key, value), 6);
         without(step, changed(whole, mark, "user_annotation", key, value), 7);
       }
-      for (const double shift : {-2.5, -1.5, 1.5, 2.5})  // steps
+      for (const double shift : {-2.5, -1.5, -0.3, 0.3, 1.5, 2.5})  // steps
         if (step + shift > 0 && step + shift < 7)
           without(
               step,
