@@ -195,7 +195,10 @@ void KinetoFile::find_misplaced() {
 }
 
 void KinetoFile::take_damaged_marks() {
-  const auto key = [](const Step& step, int sign) { return Ordered{0, sign * step.number, sign * step.host.begin}; };
+  const auto key = [](const Step& step, int sign) {
+    return Ordered{0, sign > 0 ? step.number : ~step.number,
+                   sign * step.host.begin};  // ~ turns the order of all numbers
+  };
   const auto sane_marks = [&](int sign) {  // of two marks that are exchanged, one is sane forwards, the other backwards
     std::vector<Ordered> marks;
     for (const Step& step : steps_)

@@ -79,9 +79,9 @@ struct Ordered {
   auto operator<=>(const Ordered&) const = default;
 };
 
-/// Takes the events out that are wrong by themselves, and those whose times contradict most others, since they fall by
-/// more than kClockError while the numbers rise. Takes none by a rule that more than two and a tenth contradict, as of
-/// clocks that differ. Sorts both. No time may be NaN.
+/// Takes out and returns the events that are wrong by themselves, and as few others as possible, so that the times of
+/// each thread rise with the numbers, or fall by at most kClockError. If a rule would take more than two and more than
+/// a tenth, it does not hold for the recording (clocks may differ), and takes none. Sorts both. No time may be NaN.
 std::vector<Ordered> take_misplaced(std::vector<Ordered>& events, const std::function<bool(const Ordered&)>& is_wrong);
 
 /// The last begin of each thread and of all of a profile, which a first reading notes with what tells the step (`id`).
