@@ -10,6 +10,7 @@
 #include <limits>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -76,7 +77,9 @@ struct Ordered {
   std::uint64_t thread = 0;
   std::int64_t number = 0;
   double time = 0;
-  auto operator<=>(const Ordered&) const = default;
+  bool operator<(const Ordered& other) const {
+    return std::tie(thread, number, time) < std::tie(other.thread, other.number, other.time);
+  }
 };
 
 /// Takes out and returns the events that are wrong by themselves, and as few others as possible, so that the times of
