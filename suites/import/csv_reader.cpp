@@ -19,6 +19,9 @@ namespace {
 
 using Cells = std::vector<std::string_view>;
 
+// Words in names of times that may be those since the start.
+constexpr std::string_view kSums[] = {"elapsed", "cumul", "total", "since", "sum", "running", "wall", "timestamp"};
+
 /// Splits a line into `cells`. Takes quotes around a cell off; a quote within it stays doubled.
 void split_row(std::string_view line, char separator, Cells& cells) {
   cells.clear();
@@ -61,6 +64,11 @@ ColumnName column_name(std::string_view text) {
   const auto unit = kUnits.find(last == std::string::npos ? name : name.substr(last + 1));
   if (unit == kUnits.end()) return {name, ""};
   return {last == std::string::npos ? "" : name.substr(0, last), unit->second};
+}
+
+bool is_named_like_sum(std::string_view text) {
+  const std::string name = column_name(text).base;
+  return std::any_of(std::begin(kSums), std::end(kSums), [&](auto word) { return name.find(word) != name.npos; });
 }
 
 /// One of the columns that are read.
@@ -240,6 +248,7 @@ void read_csv_rows(const std::vector<std::string>& paths, const CsvColumns& colu
       separator = separator_of(header_line);
       split_row(header_line, separator, names);
       header.emplace(path, number, names, columns);
+      to.named_like_sums = to.named_like_sums || (header->seconds && is_named_like_sum(names[header->seconds->at]));
     }
     if (!header) throw usage_error(printable(path) + " has no header: it is empty");
   }

@@ -73,21 +73,24 @@ void report_gaps(Imported& imported, const std::vector<std::int32_t>& steps) {
   }
 }
 
-/// Reports times that never fall from a step to the next: they are hardly those of steps.
-void report_rising(Imported& imported) {
-  constexpr std::size_t kEnough = 8, kFactor = 2;
-  std::size_t rises = 0;
+/// Reports times that hardly ever fall from a step to the next, and returns true: they are hardly those of steps.
+bool report_rising(Imported& imported) {
+  constexpr std::size_t kEnough = 8, kEnoughIfNamed = 2, kFactor = 2, kRisesOfFall = 9;
+  std::size_t rises = 0, falls = 0;
   for (auto row = imported.rows.begin(); std::next(row) != imported.rows.end(); ++row) {
     if (std::next(row)->rank != row->rank) continue;
-    if (std::next(row)->seconds < row->seconds) return;
     rises += std::next(row)->seconds > row->seconds ? 1 : 0;
+    falls += std::next(row)->seconds < row->seconds ? 1 : 0;
   }
   for (const auto& [begin, end] : by_rank(imported.rows))
-    if (std::prev(end)->seconds < kFactor * begin->seconds) return;
-  if (rises >= kEnough && 2 * rises > imported.rows.size())
-    imported.remarks.cause(
-        "the seconds of every rank rise from step to step and never fall: are they the time since the start? "
-        "A trace needs the duration of each step (import csv takes begin and end, too)");
+    if (std::prev(end)->seconds < kFactor * begin->seconds) return false;
+  if (rises < (imported.named_like_sums ? kEnoughIfNamed : kEnough) || 2 * rises <= imported.rows.size() ||
+      rises < kRisesOfFall * falls)
+    return false;
+  imported.remarks.cause(
+      "the seconds of every rank rise from step to step and hardly ever fall: are they the time since the start? "
+      "A trace needs the duration of each step (import csv takes begin and end, too)");
+  return true;
 }
 
 /// Reports first steps that are far from all others.
@@ -215,8 +218,7 @@ void finish_rows(Imported& imported, const std::string& where, std::int64_t skip
     if (steps.empty()) imported.remarks.cause(fmt::format("--skip {} leaves out all steps", skip));
   }
   if (imported.rows.empty()) throw usage_error(where + ": no step of any rank can be used" + imported.remarks.first());
-  report_rising(imported);
-  report_first_steps(imported, steps);
+  if (!report_rising(imported)) report_first_steps(imported, steps);
   report_gaps(imported, steps);
   if (steps_of(imported.rows, true).empty())
     throw usage_error(where + ": no step is of all ranks, so that no trace can be replayed" + imported.remarks.first());

@@ -74,6 +74,7 @@ struct Imported {
   /// if replicas have one stage.
   std::optional<double> stage_balance;
   Communication communication;
+  bool named_like_sums = false;  // the name of the times is that of times since the start, as elapsed or total
 
   /// Adds a row. Adds a remark instead if `seconds` is not from 1e-9 to 1e9.
   void add(int rank, std::int64_t step, double seconds);

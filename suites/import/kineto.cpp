@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <limits>
 #include <map>
@@ -21,6 +22,9 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kStepName = "ProfilerStep#";
+constexpr const char* kMisplaced =
+    "events begin far from all others, before their launch or after later launches of their stream: they are left out";
+constexpr const char* kNeverEnded = "events last beyond all later ones, as if they had never ended: they are left out";
 
 bool is_category(const TraceEvent& event, std::initializer_list<std::string_view> names) {
   return std::find(names.begin(), names.end(), event.category) != names.end();
@@ -69,6 +73,8 @@ class KinetoFile {
     double last_collective = -kInfinity;
     std::uint32_t collectives = 0;
     const char* wrong = nullptr;  // why it is left out
+    double after = -kInfinity;    // end of the kernels that were launched after its mark and before the next one
+    bool open = false;            // its end is not known, since one of its kernels is damaged
   };
   enum class Work { kNone, kKernel, kHost };
   enum Spanned { kRank, kLost, kEarly };  // keys of spans_: all work, and kernels whose launch is not in the file
@@ -85,7 +91,16 @@ class KinetoFile {
   std::ptrdiff_t step_of(double begin, std::int64_t correlation) const {
     return begun_at(launched_at(correlation).value_or(begin));
   }
+  /// Finds launches and kernels whose times contradict those of others. Correlations count launches, and the kernels of
+  /// a stream begin in their order. Forgets such launches.
+  void find_misplaced();
+  /// Takes the marks out whose times are not usable, or contradict their numbers.
+  void take_damaged_marks();
   bool never_ended(const TraceEvent& event, std::int64_t correlation) const;
+  /// Notes that an event is left out.
+  void note_fault(const char* why, const std::string& name) { ++faults_.try_emplace(why, 0, name).first->second.first; }
+  /// Leaves out the step to which a damaged event belongs by its time, or all if that is not known (NaN).
+  void doubt(double time);
   void add_lost(const TraceEvent& event, std::int64_t correlation);
   void add_crossing(const TraceEvent& event);
   /// Leaves out the steps to which kernels of an unknown step may belong.
@@ -93,19 +108,23 @@ class KinetoFile {
   /// Returns how long the step lasts: where the GPU lags, from the end of the kernels of the step before to that of its
   /// own.
   Span window(std::size_t step, double end_before) const;
+  /// Returns true if the begin of a step is not known, since the step before is open.
+  bool is_begin_open(std::size_t step, const Span& window) const;
   void report(std::int64_t rank, bool exposed, Remarks& remarks) const;
 
   const std::string& path_;
   Communication& communication_;
-  std::vector<Step> steps_;                                // by begin
-  std::vector<std::pair<std::int64_t, double>> launches_;  // correlation and time, sorted by settle()
+  std::vector<std::int64_t> damaged_marks_;              // steps
+  std::vector<Step> steps_;                              // by begin
+  std::vector<Ordered> launches_, kernels_, misplaced_;  // by correlation; until and from settle(), misplaced kernels
+  Extent extent_;
   LastBegins last_;
   double first_begin_ = kInfinity, last_begin_ = -kInfinity, last_mark_end_ = -kInfinity;
-  bool has_kernels_ = false, has_backend_ = false, by_launch_ = false;
+  bool has_kernels_ = false, has_backend_ = false, by_launch_ = false, any_doubtful_ = false;
 
   WorkSpans spans_;
-  std::size_t never_ended_ = 0, lost_ = 0, early_ = 0;
-  std::string first_never_ended_;
+  std::size_t lost_ = 0, early_ = 0;
+  std::map<std::string, std::pair<std::size_t, std::string>> faults_;  // events by what is wrong, and the first's name
 };
 
 KinetoFile::Work KinetoFile::work_of(const TraceEvent& event) {
@@ -118,9 +137,7 @@ KinetoFile::Work KinetoFile::work_of(const TraceEvent& event) {
 }
 
 void KinetoFile::note(const TraceEvent& event) {
-  constexpr std::size_t kMostLaunches = std::size_t{1} << 22;  // 64 MiB
-  first_begin_ = std::min(first_begin_, event.begin);
-  last_begin_ = std::max(last_begin_, event.begin);
+  constexpr std::size_t kMostLaunches = std::size_t{1} << 22;  // and kernels: 96 MiB
   std::int64_t correlation = kNoLaunch;
   if (const auto step = step_in(event)) {
     steps_.push_back({.number = *step, .host = {event.begin, event.end}});
@@ -128,31 +145,38 @@ void KinetoFile::note(const TraceEvent& event) {
     has_kernels_ = true;
     correlation = event.correlation.value_or(kNoLaunch);
     by_launch_ = by_launch_ || event.correlation.has_value();
+    if (event.correlation && !event.is_damaged()) kernels_.push_back({event.thread, correlation, event.begin});
   } else if (is_launch(event)) {
-    launches_.emplace_back(*event.correlation, event.begin);
+    if (!event.is_damaged()) launches_.push_back({0, *event.correlation, event.begin});
   } else {
     has_backend_ = has_backend_ || is_of_backend(event.name) || event.name.starts_with("nccl:");
   }
+  if (event.is_damaged()) return;
+  first_begin_ = std::min(first_begin_, event.begin);
+  last_begin_ = std::max(last_begin_, event.begin);
+  extent_.note(event.begin, event.end);
   last_.note(event.thread, {event.begin, correlation});
   last_.note(kWhole, {event.begin, correlation});
   if (last_.threads() > WorkSpans::kMostThreads)
     throw usage_error(printable(path_) + ": its events have more threads than a process has: is it of one rank?");
-  if (launches_.size() > kMostLaunches)
-    throw usage_error(
-        fmt::format("{}: more than {} launches: record fewer steps in a file", printable(path_), kMostLaunches));
+  if (launches_.size() + kernels_.size() > kMostLaunches)
+    throw usage_error(fmt::format("{}: more than {} launches and kernels: record fewer steps in a file",
+                                  printable(path_), kMostLaunches));
 }
 
 void KinetoFile::settle() {
-  std::sort(launches_.begin(), launches_.end());
-  by_launch_ = by_launch_ && !launches_.empty();
+  find_misplaced();
+  take_damaged_marks();
   std::sort(steps_.begin(), steps_.end(), [](const Step& a, const Step& b) { return a.host.begin < b.host.begin; });
   std::map<std::int64_t, int> times;
   for (std::size_t i = 0; i < steps_.size(); ++i) {
     Step& step = steps_[i];
     ++times[step.number];
-    if (i + 1 < steps_.size() && step.host.end > (steps_[i + 1].host.begin + steps_[i + 1].host.end) / 2) {
+    if (Step* const next = i + 1 < steps_.size() ? &step + 1 : nullptr;
+        next != nullptr && step.host.end > next->host.begin + kClockError) {
       step.wrong = "marked beyond the begin of the next step: left out";
-      step.host.end = steps_[i + 1].host.begin;
+      if (step.host.end < next->host.end) next->wrong = "its mark begins in that of the step before: left out";
+      step.host.end = next->host.begin;
     }
     last_mark_end_ = std::max(last_mark_end_, step.host.end);
     if (!by_launch_) step.first = step.host.begin, step.last = step.host.end;
@@ -161,10 +185,49 @@ void KinetoFile::settle() {
     if (times[step.number] > 1) step.wrong = "marked more than once: left out";
 }
 
+void KinetoFile::find_misplaced() {
+  take_misplaced(launches_, [&](const Ordered& launch) { return extent_.is_far(launch.time); });
+  by_launch_ = by_launch_ && !launches_.empty();
+  misplaced_ = take_misplaced(kernels_, [&](const Ordered& kernel) {
+    return extent_.is_far(kernel.time) || kernel.time < launched_at(kernel.number).value_or(kernel.time) - kClockError;
+  });
+  kernels_ = {};
+}
+
+void KinetoFile::take_damaged_marks() {
+  const auto key = [](const Step& step, int sign) {
+    return Ordered{0, sign > 0 ? step.number : ~step.number,
+                   sign * step.host.begin};  // ~ turns the order of all numbers
+  };
+  const auto sane_marks = [&](int sign) {  // of two marks that are exchanged, one is sane forwards, the other backwards
+    std::vector<Ordered> marks;
+    for (const Step& step : steps_)
+      if (!extent_.is_far(step.host.end)) marks.push_back(key(step, sign));
+    take_misplaced(marks, [](const Ordered&) { return false; });
+    return marks;
+  };
+  const std::vector<Ordered> up = sane_marks(1), down = sane_marks(-1);
+  std::erase_if(steps_, [&](const Step& step) {
+    const bool sane = std::binary_search(up.begin(), up.end(), key(step, 1)) &&
+                      std::binary_search(down.begin(), down.end(), key(step, -1));
+    if (!sane) damaged_marks_.push_back(step.number);
+    return !sane;
+  });
+}
+
+void KinetoFile::doubt(double time) {
+  if (std::isnan(time)) any_doubtful_ = true;
+  const std::ptrdiff_t at = begun_at(time);
+  if (at < 0) return;
+  Step& step = steps_[std::size_t(at)];
+  step.open = true;
+  if (time < step.host.end) step.wrong = "one of its events is damaged: left out";
+}
+
 std::optional<double> KinetoFile::launched_at(std::int64_t correlation) const {
   if (!by_launch_ || correlation == kNoLaunch) return std::nullopt;
-  const auto at = std::lower_bound(launches_.begin(), launches_.end(), std::pair{correlation, -kInfinity});
-  return at != launches_.end() && at->first == correlation ? std::optional(at->second) : std::nullopt;
+  const auto at = std::lower_bound(launches_.begin(), launches_.end(), Ordered{0, correlation, -kInfinity});
+  return at != launches_.end() && at->number == correlation ? std::optional(at->time) : std::nullopt;
 }
 
 std::ptrdiff_t KinetoFile::begun_at(double time) const {
@@ -186,18 +249,24 @@ void KinetoFile::add(const TraceEvent& event) {
   if (work == Work::kNone) return;
   const bool kernel = work == Work::kKernel, communicates = communication_.is(event.name);
   const std::int64_t correlation = kernel ? event.correlation.value_or(kNoLaunch) : kNoLaunch;
-  if (never_ended(event, correlation)) {
-    if (++never_ended_ == 1) first_never_ended_ = event.name;
+  const auto launch = launched_at(correlation);
+  const bool misplaced =
+      extent_.is_far(event.begin) ||
+      std::binary_search(misplaced_.begin(), misplaced_.end(), Ordered{event.thread, correlation, event.begin});
+  if (misplaced || event.is_damaged() || never_ended(event, correlation)) {
+    if (!event.is_damaged()) note_fault(misplaced ? kMisplaced : kNeverEnded, event.name);
+    const bool of_launch = kernel && by_launch_;
+    if (communicates || of_launch) doubt(launch.value_or(misplaced || of_launch ? std::nan("") : event.begin));
     return;
   }
   if (kernel || communicates) communication_.note(event.name, (event.end - event.begin) * 1e-6);
   spans_.add(kRank, communicates ? SpanOf::kCommunication : SpanOf::kCompute, event.thread, {event.begin, event.end});
-  const auto launch = launched_at(correlation);
   if (kernel && by_launch_ && !launch) return add_lost(event, correlation);
   if (kernel && !by_launch_) add_crossing(event);
   const std::ptrdiff_t at = step_of(event.begin, correlation);
-  if (at < 0 || launch.value_or(event.begin) >= steps_[std::size_t(at)].host.end) return;
+  if (at < 0) return;
   Step& step = steps_[std::size_t(at)];
+  if (launch.value_or(event.begin) >= step.host.end) return void(step.after = std::max(step.after, event.end));
   if (launch) step.first = std::min(step.first, event.begin), step.last = std::max(step.last, event.end);
   // Without kernels, a backend's spans say when a collective ends, and calls do not.
   const bool counts = has_kernels_ || !has_backend_ || is_of_backend(event.name) || event.name.starts_with("nccl:");
@@ -208,7 +277,7 @@ void KinetoFile::add(const TraceEvent& event) {
 
 /// Takes a kernel whose launch is not in the file.
 void KinetoFile::add_lost(const TraceEvent& event, std::int64_t correlation) {
-  const bool early = correlation != kNoLaunch && correlation < launches_.front().first;
+  const bool early = correlation != kNoLaunch && correlation < launches_.front().number;
   ++(early ? early_ : lost_);
   spans_.add(early ? kEarly : kLost, SpanOf::kCommunication, 0, {event.begin, event.end});
 }
@@ -245,7 +314,7 @@ void KinetoFile::doubt_lost() {
     if (!within(lost, last, firsts[i]).empty()) {
       for (std::size_t k = i - std::min<std::size_t>(i, 1); k <= i && k < steps_.size(); ++k)
         if (steps_[k].wrong == nullptr)
-          steps_[k].wrong = "launches of kernels that may belong to it are not in the file: left out";
+          steps_[k].wrong = "launches of kernels that may belong to it are missing or damaged: left out";
     }
     if (i < steps_.size()) last = std::max(last, steps_[i].last);
   }
@@ -255,9 +324,9 @@ void KinetoFile::report(std::int64_t rank, bool exposed, Remarks& remarks) const
   const auto say = [&](bool what, const char* why, const std::string& detail = "") {
     if (what) remarks.rank(rank, why, detail);
   };
-  say(never_ended_ > 0, "events last beyond all later ones, as if they had never ended: they are left out",
-      fmt::format("{} of them, {}", never_ended_, quotable(first_never_ended_)));
-  say(lost_ > 0, "kernels whose launches are not in the file: steps to which they may belong are left out",
+  for (const auto& [why, events] : faults_)
+    remarks.rank(rank, why, fmt::format("{} of them, {}", events.first, quotable(events.second)));
+  say(lost_ > 0, "kernels whose launches are not in the file, or damaged: steps to which they may belong are left out",
       fmt::format("{} kernels", lost_));
   say(early_ > 0, "kernels that were launched before the recording are of no step", fmt::format("{} kernels", early_));
   say(has_kernels_ && !by_launch_ && has_marks(),
@@ -278,21 +347,33 @@ Span KinetoFile::window(std::size_t i, double end_before) const {
   return {std::max(host.begin, std::min(begin, step.first)), std::max(host.end, step.last)};
 }
 
+bool KinetoFile::is_begin_open(std::size_t i, const Span& window) const {
+  constexpr double kMostShare = 0.05;  // of the step
+  return by_launch_ && i > 0 && steps_[i - 1].open &&
+         std::min(steps_[i].first, window.end) - window.begin > kMostShare * (window.end - window.begin);
+}
+
 RankMarks KinetoFile::marks(std::int64_t rank, double shift, Remarks& remarks) {
   const auto seconds = [&](double microseconds) { return microseconds * 1e-6 + shift; };
   doubt_lost();
   RankMarks found{rank, {}, spans_.take_exposed(kRank)};
   report(rank, !found.exposed.empty(), remarks);
+  for (const std::int64_t step : damaged_marks_)
+    remarks.step(rank, step, "its mark has no usable time, or one that contradicts its number: left out");
   double end = -kInfinity;
   for (std::size_t i = 0; i < steps_.size(); ++i) {
     const Step& step = steps_[i];
     const Span span = window(i, end);
-    end = span.end;
+    end = std::max(span.end, step.after);
     if (step.wrong != nullptr)
       remarks.step(rank, step.number, step.wrong);
+    else if (any_doubtful_)
+      remarks.step(rank, step.number, "a damaged event may be of any step: left out");
+    else if (is_begin_open(i, span))
+      remarks.step(rank, step.number, "begins when the step before ends, one of whose events is damaged: left out");
     else
       found.steps.add(
-          {step.number, seconds(span.begin), seconds(end), seconds(step.last_collective), step.collectives});
+          {step.number, seconds(span.begin), seconds(span.end), seconds(step.last_collective), step.collectives});
   }
   found.steps.settle();
   for (Span& span : found.exposed) span = {seconds(span.begin), seconds(span.end)};

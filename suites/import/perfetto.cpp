@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <optional>
 #include <utility>
@@ -29,6 +30,8 @@ class PidEvents {
       throw usage_error(
           fmt::format("{}: the pid of an event is a rank, and {} is not from 0 to {}: number the ranks from 0",
                       printable(path), *event.pid, kMostRanksOfTrace - 1));
+    if (event.is_damaged()) return;
+    extent_.note(event.begin, event.end);
     last_.note(event.thread, {event.begin, *event.step});
     last_.note(key_of(*event.pid), {event.begin, *event.step});
     if (last_.threads() > 2 * WorkSpans::kMostThreads)
@@ -38,13 +41,15 @@ class PidEvents {
   /// The second reading.
   void add(const TraceEvent& event) {
     if (!event.step || !event.pid) return;
-    const auto step_of = [](const LastBegins::Last& last) { return last.second; };
-    if (last_.never_ended(event.thread, event, *event.step, step_of) ||
-        last_.never_ended(key_of(*event.pid), event, *event.step, step_of)) {
-      ++never_ended_;
+    const bool communication = communication_.is(event.name);
+    const bool forward = event.name.find("forward") != std::string::npos,
+               backward = event.name.find("backward") != std::string::npos,
+               any = event.name.find("compute") != std::string::npos && !forward && !backward;
+    if (is_damaged(event)) {
+      if (communication || forward || backward || any)
+        steps_[*event.pid].add({.step = *event.step, .begin = -kInfinity});
       return;
     }
-    const bool communication = communication_.is(event.name);
     communication_.note(event.name, (event.end - event.begin) * 1e-6);
     spans_.add(*event.pid, communication ? SpanOf::kCommunication : SpanOf::kCompute, event.thread,
                {event.begin, event.end});
@@ -52,9 +57,6 @@ class PidEvents {
       if (!Communication::is_collective(event.name)) return;
       return steps_[*event.pid].add({.step = *event.step, .last_collective = event.end * 1e-6, .collectives = 1});
     }
-    const bool forward = event.name.find("forward") != std::string::npos,
-               backward = event.name.find("backward") != std::string::npos,
-               any = event.name.find("compute") != std::string::npos && !forward && !backward;
     if (!forward && !backward && !any) return;
     StepMarks part{.step = *event.step};  // a step lasts from its first forward to its last backward computation
     if (forward || any) part.begin = event.begin * 1e-6;
@@ -67,11 +69,22 @@ class PidEvents {
   std::vector<RankMarks> marks(bool grouped, Imported& to);
 
  private:
+  /// Returns true for an event that is to be left out, and counts it.
+  bool is_damaged(const TraceEvent& event) {
+    const auto step_of = [](const LastBegins::Last& last) { return last.second; };
+    const bool endless = last_.never_ended(event.thread, event, *event.step, step_of) ||
+                         last_.never_ended(key_of(*event.pid), event, *event.step, step_of);
+    never_ended_ += endless ? 1 : 0;
+    return endless || extent_.is_far(event.end);
+  }
+  /// Leaves out steps whose times are not in the order of their numbers.
+  static void check_order(Steps& steps);
   void set_balance(Imported& to) const;
   /// Returns a number that stands for all threads of a pid.
   static std::uint64_t key_of(std::int64_t pid) { return ~std::uint64_t(pid); }
 
   Communication& communication_;
+  Extent extent_;
   LastBegins last_;
   std::size_t never_ended_ = 0, without_pid_ = 0;
   std::map<std::int64_t, Steps> steps_;                           // by pid
@@ -92,15 +105,28 @@ void PidEvents::set_balance(Imported& to) const {
   if (staged) to.stage_balance = balances / double(busy_.size());
 }
 
+void PidEvents::check_order(Steps& steps) {
+  for (const auto time : {&StepMarks::begin, &StepMarks::end, &StepMarks::last_collective}) {
+    std::vector<Ordered> times;
+    for (const StepMarks& step : steps)
+      if (std::isfinite(step.*time)) times.push_back({0, step.step, step.*time * 1e6});
+    for (const Ordered& wrong : take_misplaced(times, [](const Ordered&) { return false; }))
+      steps.find(wrong.number)->begin = -kInfinity;
+  }
+}
+
 std::vector<RankMarks> PidEvents::marks(bool grouped, Imported& to) {
   std::vector<RankMarks> ranks;
   for (auto& [pid, steps] : steps_) {
     RankMarks rank{pid, std::move(steps), {}};
     rank.steps.settle();
+    check_order(rank.steps);
     rank.steps.erase_if([&, rank_number = pid](const StepMarks& step) {
       if (step.begin < step.end && step.begin > -kInfinity && step.end < kInfinity) return false;
       to.remarks.step(rank_number, step.step,
-                      fmt::format("no {} computation: left out", step.begin < kInfinity ? "backward" : "forward"));
+                      step.begin == -kInfinity ? "one of its events is damaged: left out"
+                                               : fmt::format("no {} computation: left out",
+                                                             step.begin < kInfinity ? "backward" : "forward"));
       return true;
     });
     const auto threads = busy_.find(pid);

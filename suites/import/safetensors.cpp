@@ -7,7 +7,9 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <regex>
 #include <set>
 #include <sstream>
@@ -103,6 +105,10 @@ std::vector<StoredTensor> read_header(const std::string& path) {
                                     quotable(tensor.name), tensor.from, end));
     end = tensor.to;
   }
+  file.seekg(0, std::ios::end);
+  const std::uint64_t stored = std::uint64_t(file.tellg()) - sizeof length - bytes;
+  if (stored > 0 && stored < end)  // a header alone is enough
+    throw wrong(path, fmt::format("it was cut: it has {} of the {} bytes that its header promises", stored, end));
   return tensors;
 }
 
@@ -123,31 +129,70 @@ std::string place_of(const std::string& name) {
   return key;
 }
 
+constexpr std::string_view kIndex = ".index.json";
+const std::regex& shard_name() {
+  static const std::regex kShard("(.*-)([0-9]+)(-of-([0-9]{1,5})\\.safetensors)");
+  return kShard;
+}
+
+/// The tensors of a model that an index lists, by the path of their file.
+struct Index {
+  std::map<std::string, std::set<std::string>> tensors;
+  std::optional<double> bytes;  // of all tensors
+};
+
+Index read_index(const std::string& path) {
+  std::ifstream file = open_file(path);
+  Index index;
+  try {
+    const Json json = Json::parse(file);
+    for (const auto& [tensor, entry] : json.at("weight_map").items()) {
+      const auto name = entry.get<std::string>();
+      if (name.find('/') != std::string::npos)
+        throw usage_error(
+            fmt::format("{} lists the file '{}', which is not in its folder", printable(path), quotable(name)));
+      index.tensors[(std::filesystem::path(path).parent_path() / name).string()].insert(tensor);
+    }
+    const Json::json_pointer kSize("/metadata/total_size");
+    if (json.contains(kSize) && json[kSize].is_number()) index.bytes = json[kSize].get<double>();
+  } catch (const Json::exception& error) {
+    throw usage_error(fmt::format("{} is not an index of safetensors files: {}", printable(path), json_mistake(error)));
+  }
+  return index;
+}
+
+/// Throws if the tensors of a file are not those that the index lists.
+void check_listed(const std::string& index, const std::string& file, std::set<std::string> listed,
+                  const std::vector<StoredTensor>& tensors) {
+  for (const StoredTensor& tensor : tensors)
+    if (listed.erase(tensor.name) == 0)
+      throw usage_error(fmt::format("{} does not list the tensor '{}' of {}: they are not of the same model",
+                                    printable(index), quotable(tensor.name), printable(file)));
+  if (!listed.empty())
+    throw usage_error(fmt::format("{} lists the tensor '{}' in {}, which does not have it", printable(index),
+                                  quotable(*listed.begin()), printable(file)));
+}
+
+/// Throws if the index lacks shards by their names (-of-00002), and its bytes do not say that it is whole.
+void check_shards(const std::string& path, const Index& index, double data) {
+  std::smatch parts;
+  const std::string& first = index.tensors.begin()->first;
+  if (index.bytes == data || !std::regex_match(first, parts, shard_name())) return;
+  if (const std::size_t count = std::stoul(parts[4]); index.tensors.size() < count)
+    throw usage_error(fmt::format("{} lists {} files, and by the name of {} the model has {}", printable(path),
+                                  index.tensors.size(), printable(first), count));
+}
+
 }  // namespace
 
 std::vector<std::string> safetensors_files(const std::string& path) {
   std::vector<std::string> files;
-  if (path.ends_with(".index.json")) {
-    std::ifstream file = open_file(path);
-    std::set<std::string> names;
-    try {
-      const Json index = Json::parse(file);
-      for (const auto& [tensor, name] : index.at("weight_map").items()) names.insert(name.get<std::string>());
-    } catch (const Json::exception& error) {
-      throw usage_error(
-          fmt::format("{} is not an index of safetensors files: {}", printable(path), json_mistake(error)));
-    }
-    for (const std::string& name : names) {
-      if (name.find('/') != std::string::npos)
-        throw usage_error(
-            fmt::format("{} lists the file '{}', which is not in its folder", printable(path), quotable(name)));
-      files.push_back((std::filesystem::path(path).parent_path() / name).string());
-    }
+  if (path.ends_with(kIndex)) {
+    for (const auto& [file, tensors] : read_index(path).tensors) files.push_back(file);
     return files;
   }
-  static const std::regex kShard("(.*-)([0-9]+)(-of-([0-9]{1,5})\\.safetensors)");
   std::smatch parts;
-  if (!std::regex_match(path, parts, kShard)) return {path};
+  if (!std::regex_match(path, parts, shard_name())) return {path};
   const int count = std::stoi(parts[4]);
   for (int shard = 1; shard <= count; ++shard) {
     files.push_back(fmt::format("{}{:0{}}{}", parts[1].str(), shard, parts[2].length(), parts[3].str()));
@@ -162,13 +207,18 @@ std::vector<std::string> safetensors_files(const std::string& path) {
 std::vector<std::uint64_t> read_safetensors(const std::string& path) {
   std::vector<StoredTensor> all;
   bool sorted = true;
+  double data = 0;  // bytes of all tensors
+  const Index index = path.ends_with(kIndex) ? read_index(path) : Index{};
   for (const std::string& file : safetensors_files(path)) {
     const std::vector<StoredTensor> tensors = read_header(file);
+    if (!index.tensors.empty()) check_listed(path, file, index.tensors.at(file), tensors);
+    data += tensors.empty() ? 0 : double(tensors.back().to);
     sorted = sorted && std::is_sorted(tensors.begin(), tensors.end(), [](const StoredTensor& a, const StoredTensor& b) {
                return std::tie(b.bits, a.name) < std::tie(a.bits, b.name);
              });
     all.insert(all.end(), tensors.begin(), tensors.end());
   }
+  if (!index.tensors.empty()) check_shards(path, index, data);
   if (all.empty()) throw wrong(path, "it has no tensors");
   std::vector<std::pair<std::string, std::uint64_t>> placed;  // place and bytes
   for (const StoredTensor& tensor : all) {

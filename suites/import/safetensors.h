@@ -15,8 +15,8 @@ std::vector<std::string> safetensors_files(const std::string& path);
 /// numbers have one, and running means and variances do not. The library that writes such files sorts tensors by type
 /// and name. If all files are sorted so, tensors are put into the order that their names suggest: embeddings and stems
 /// first, final normalizations and heads last, numbers by value. Else the order of the file is kept.
-/// Error(kUsage) with the file if it is not a safetensors file, or if its tensors overlap, leave holes, have types that
-/// are not known or shapes of other sizes.
+/// Error(kUsage) with the file if it is not a safetensors file, ends within its data, or if its tensors overlap, leave
+/// holes, have types that are not known or shapes of other sizes, or are not those that the index lists.
 std::vector<std::uint64_t> read_safetensors(const std::string& path);
 
 }  // namespace hopbench

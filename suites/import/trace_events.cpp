@@ -2,10 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cctype>
 #include <cmath>
 #include <cstring>
 #include <filesystem>
+#include <iterator>
+#include <span>
 
 #include "backends/base/error.h"
 #include "backends/base/printable.h"
@@ -206,12 +209,12 @@ class TraceDocument {
 
   void end_event(std::optional<double> begin, std::optional<double> duration) {
     constexpr double kMostMicroseconds = 1e17, kLongestMicroseconds = 1e11;  // 3000 years, 28 hours
-    const bool usable = begin && duration && std::abs(*begin) <= kMostMicroseconds && *duration >= 0 &&
-                        *duration <= kLongestMicroseconds;
-    ++(usable ? head_.events : head_.damaged);
-    if (!usable) return;
-    event_.begin = *begin;
-    event_.end = *begin + *duration;
+    const auto within = [](std::optional<double> time, double least, double most) {
+      return time && *time >= least && *time <= most ? *time : std::nan("");
+    };
+    event_.begin = within(begin, -kMostMicroseconds, kMostMicroseconds);
+    event_.end = event_.begin + within(duration, 0, kLongestMicroseconds);
+    ++(event_.is_damaged() ? head_.damaged : head_.events);
     on_event_(event_);
   }
 
@@ -229,6 +232,51 @@ TraceHead read_trace_events(const std::string& path, const std::function<void(co
   if (type == std::filesystem::file_type::fifo || type == std::filesystem::file_type::character)
     throw usage_error(printable(path) + " cannot be read twice, as an import must: save it as a file");
   return TraceDocument(path, on_event).read(path);
+}
+
+namespace {
+
+bool are_too_many(std::size_t wrong, std::size_t all) { return wrong > std::max<std::size_t>(2, all / 10); }
+
+/// Returns the places of times that are to be left out, so that as many as possible rise or fall by at most
+/// kClockError, unless they are too many.
+std::vector<std::size_t> out_of_order(std::size_t number, const std::function<double(std::size_t)>& time) {
+  std::vector<std::uint32_t> ends;  // of rising times, by their number
+  std::vector<std::uint32_t> before(number, std::uint32_t(number));
+  for (std::uint32_t i = 0; i < number; ++i) {
+    const auto at =
+        std::upper_bound(ends.begin(), ends.end(), time(i), [&](double t, std::uint32_t end) { return t < time(end); });
+    if (at != ends.begin()) before[i] = *std::prev(at);
+    at == ends.end() ? ends.push_back(i) : void(*at = i);
+  }
+  std::vector<std::size_t> wrong;
+  double later = std::numeric_limits<double>::infinity();
+  for (std::size_t i = number, right = ends.empty() ? number : ends.back(); i-- > 0;) {
+    if (i == right)
+      later = time(i), right = before[i];
+    else if (time(i) > later + kClockError || (right < number && time(i) < time(right) - kClockError))
+      wrong.push_back(i);
+  }
+  if (are_too_many(wrong.size(), number)) wrong.clear();
+  return wrong;
+}
+
+}  // namespace
+
+std::vector<Ordered> take_misplaced(std::vector<Ordered>& events, const std::function<bool(const Ordered&)>& is_wrong) {
+  auto first = std::partition(events.begin(), events.end(), is_wrong);
+  if (are_too_many(std::size_t(first - events.begin()), events.size())) first = events.begin();
+  std::vector<Ordered> taken(events.begin(), first);
+  std::sort(first, events.end());
+  for (auto last = first; first != events.end(); first = last) {
+    last = std::find_if(first, events.end(), [&](const Ordered& event) { return event.thread != first->thread; });
+    const std::span thread(first, last);
+    for (const std::size_t i : out_of_order(thread.size(), [&](std::size_t k) { return thread[k].time; }))
+      taken.push_back(thread[i]);
+  }
+  std::sort(taken.begin(), taken.end());
+  std::erase_if(events, [&](const Ordered& event) { return std::binary_search(taken.begin(), taken.end(), event); });
+  return taken;
 }
 
 void report_head(const TraceHead& head, const std::string& path, Remarks& remarks) {

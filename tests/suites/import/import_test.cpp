@@ -352,6 +352,32 @@ TEST_F(ImportFiles, OneDocumentOfAllRanksIsSpansWithoutExposedCommunication) {
   EXPECT_THAT(cut.remarks.texts(), Contains(HasSubstr("rank 1: step 2: no backward computation")));
 }
 
+TEST_F(ImportFiles, AStepOfADocumentWithADamagedEventHasNoRow) {
+  const std::string whole = one_document(0);
+  const std::size_t begin = whole.find("backward-compute", whole.find("\"step\":1"));  // of rank 0
+  for (const char* name : {"backward-compute", "forward-compute", "params-all-gather", "grads-reduce-scatter"}) {
+    for (const auto& [key, value] : std::vector<std::pair<std::string, const char*>>{{"dur", "-1"},
+                                                                                     {"dur", "null"},
+                                                                                     {"dur", "1e9"},
+                                                                                     {"ts", "null"},
+                                                                                     {"ts", "1e15"},
+                                                                                     {"ts", "-1e9"},
+                                                                                     {"ts", "290000"}}) {
+      SCOPED_TRACE(fmt::format("{} {} {}", name, key, value));
+      std::string text = whole;
+      std::size_t at = text.find(name, text.rfind("\"step\":0", begin));
+      at = text.find(key + "\":", at) + key.size() + 2;
+      text.replace(at, text.find(',', at) - at, value);
+      folder_.write("a.json", text);
+      const Imported imported = perfetto({folder_ / "a.json"});
+      EXPECT_EQ(imported.rows.size(), 5u);
+      for (const auto& [place, seconds] : cells_of(imported.rows))
+        EXPECT_NEAR(seconds, place.first == 0 ? 0.03 : 0.04, 1e-7);
+      EXPECT_THAT(imported.remarks.texts(), Contains(HasSubstr("rank 0: step 1: one of its events is damaged")));
+    }
+  }
+}
+
 TEST_F(ImportFiles, DocumentsThatCannotBeReadAreRefusedWithTheirPlace) {
   const auto refused = [&](const std::string& text) {
     folder_.write("a.json", text);

@@ -3,8 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <functional>
 #include <map>
+#include <sstream>
 
 #include "suites/import/readers.h"
 #include "tests/folder.h"
@@ -51,16 +53,28 @@ class Recorded {
 };
 
 /// Steps of a host that takes `host` ms for each, of a GPU that computes 12 ms and exposes 8 ms of communication.
-Recorded lagging(double host, int lost = -1) {
+Recorded lagging(double host, int lost = -1, double from = 0) {
   Recorded profile;
   profile.lost = lost;
   for (int i = 0; i < 8; ++i) {
-    const double begin = i * host, gpu = 5 + i * std::max(host, 20.0);
+    const double begin = from + i * host, gpu = from + 5 + i * std::max(host, 20.0);
     profile.step(i, begin, host);
     profile.launched("gemm", 7, begin + 0.1, gpu, 12);
     profile.launched("ncclDevKernel_AllReduce(x)", 20, begin + 6, gpu + 12, 8);
   }
   return profile;
+}
+
+/// Returns the text with another value in the event that has both words.
+std::string changed(const std::string& text, const std::string& word, const std::string& other, const std::string& key,
+                    const std::string& value) {
+  std::string found, line;
+  for (std::istringstream lines(text); std::getline(lines, line); found += line + "\n") {
+    if (line.find(word) == line.npos || line.find(other) == line.npos) continue;
+    const std::size_t at = line.find(':', line.find(fmt::format("\"{}\"", key))) + 1;
+    line.replace(at, line.find_first_of(",}", at) - at, value);
+  }
+  return found;
 }
 
 /// Four steps of 100 ms from 1 s on, without launches: 60 ms of computation, then NCCL.
@@ -116,7 +130,7 @@ TEST_F(ImportKineto, WhereALaunchIsMissingOnlyTheStepsBesideItAreLeftOut) {
     expect(imported, imported.rows.size(), 12);
     EXPECT_THAT(imported.remarks.texts(),
                 Contains(AllOf(HasSubstr("launches are not in the file"), HasSubstr("1 kernels"))));
-    EXPECT_THAT(imported.remarks.texts(), Contains(HasSubstr("may belong to it are not in the file: left out")));
+    EXPECT_THAT(imported.remarks.texts(), Contains(HasSubstr("may belong to it are missing or damaged: left out")));
   }
   // Kernels that run when the recording begins are of earlier steps.
   Recorded busy;
@@ -151,13 +165,106 @@ TEST_F(ImportKineto, AnEventThatNeverEndedDecidesNothingElse) {
       }
     }
   }
-  // A mark that never ended is a step that is left out.
+  // A mark that ends too late is a step that is left out.
   std::string text = plain().document();
-  text.replace(text.find("\"dur\":100000", text.find("ProfilerStep#4")), 12, "\"dur\":1900000");
+  text.replace(text.find("\"dur\":100000", text.find("ProfilerStep#4")), 12, "\"dur\":290000");
   const Imported imported = import_text(text);
   expect(imported, 3, 60);
   EXPECT_THAT(imported.remarks.texts(),
               Contains(HasSubstr("rank 0: step 4: marked beyond the begin of the next step")));
+}
+
+TEST_F(ImportKineto, AKernelOrLaunchAtAWrongTimeDecidesNothingElse) {
+  for (const double host : {16.0, 19.0, 40.0}) {
+    const std::string whole = lagging(host).document();
+    for (int correlation = 1; correlation <= 16; ++correlation) {
+      const std::int64_t step = (correlation - 1) / 2;
+      const double begin = 1000 * (5 + double(step) * std::max(host, 20.0) + (correlation % 2 == 0 ? 12 : 0));
+      for (const double at : {1e15, 0.0, begin + 41'000, begin - 90'000}) {
+        if (std::abs(at - begin) < 1e5 && (step < 5 || step == 7)) continue;  // 90 ms earlier, or later than the last
+        const std::string id = fmt::format("\"correlation\":{}}}", correlation);
+        for (const char* event : {"\"kernel\"", "cudaLaunchKernel"}) {
+          SCOPED_TRACE(fmt::format("host {} {} of launch {} at {}", host, event, correlation, at));
+          const Imported imported = import_text(changed(whole, event, id, "ts", fmt::format("{}", at)));
+          EXPECT_GE(imported.rows.size(), 6u);
+          expect(imported, imported.rows.size(), host > 20 ? 32 : 12);
+          EXPECT_THAT(imported.remarks.texts(), Contains(AllOf(HasSubstr("left out"), HasSubstr("(the first: 1 "))));
+        }
+      }
+    }
+  }
+}
+
+TEST_F(ImportKineto, TheStepOfADamagedKernelOrMarkHasNoRow) {
+  const std::vector<std::pair<const char*, const char*>> damages{{"dur", "-1"},   {"dur", "null"}, {"dur", "1e9"},
+                                                                 {"ts", "\"x\""}, {"ts", "0"},     {"ts", "1e15"}};
+  for (const double host : {16.0, 19.0, 40.0}) {
+    const std::string whole = lagging(host, -1, 10'000).document();
+    const auto without = [&](int step, const std::string& text, std::size_t least) {
+      const Imported imported = import_text(text);
+      EXPECT_GE(imported.rows.size(), least);
+      for (const TraceRow& row : imported.rows) EXPECT_NE(row.step, step);
+      expect(imported, imported.rows.size(), host > 20 ? 32 : 12);
+      EXPECT_THAT(imported.remarks.texts(), Not(Contains(HasSubstr("no row depends"))));
+    };
+    for (int step = 0; step < 8; ++step) {
+      const std::string mark = fmt::format("ProfilerStep#{}\"", step);
+      for (const auto& [key, value] : damages) {
+        SCOPED_TRACE(fmt::format("host {}, step {}, {} {}", host, step, key, value));
+        for (const int kernel : {1, 2})
+          without(step,
+                  changed(whole, "\"kernel\"", fmt::format("\"correlation\":{}}}", 2 * step + kernel), key, value), 6);
+        without(step, changed(whole, mark, "user_annotation", key, value), 7);
+      }
+      for (const double shift : {-2.5, -1.5, -0.3, 0.3, 1.5, 2.5})  // steps
+        if (step + shift > 0 && step + shift < 7)
+          without(
+              step,
+              changed(whole, mark, "user_annotation", "ts", fmt::format("{}", 1000 * (10'000 + host * (step + shift)))),
+              6);
+    }
+  }
+}
+
+TEST_F(ImportKineto, WithoutLaunchesADamagedCollectiveIsOfTheStepInWhichItBegins) {
+  Recorded on_host;
+  for (int i = 0; i < 4; ++i) {
+    on_host.step(i + 3, 1000 + 100 * i, 100);
+    on_host.span("cpu_op", "aten::mm", 1, 1000 + 100 * i, 60);
+    on_host.span("user_annotation", "gloo:all_reduce", 55, 1060 + 100 * i, 40);
+  }
+  for (const std::string& whole : {on_host.document(), plain().document()}) {
+    const char* const name = whole.find("gloo") != whole.npos ? "gloo:all_reduce" : "AllReduce";
+    const auto with = [&](const char* key, const char* value) {
+      return changed(whole, name, "\"ts\":1160000", key, value);
+    };
+    for (const char* length : {"-1", "null", "1e9"}) {
+      const Imported imported = import_text(with("dur", length));
+      expect(imported, 3, 60);
+      EXPECT_THAT(imported.remarks.texts(), Contains(HasSubstr("rank 0: step 4: one of its events is damaged")));
+    }
+    for (const char* begin : {"null", "0", "1e15"})
+      EXPECT_THAT(said_by([&] { import_text(with("ts", begin)); }), HasSubstr("a damaged event may be of any step"));
+  }
+}
+
+TEST_F(ImportKineto, GraphsAndClocksThatDifferAreNoDamage) {
+  for (const double skew : {0.0, 0.02, 3.0}) {  // ms by which the clock of the GPU is behind
+    Recorded profile;
+    for (int i = 0; i < 8; ++i) {
+      const double begin = 40 * i;
+      profile.step(i, begin, 40);
+      const std::string args = fmt::format(R"("correlation":{})", i + 1);  // of all kernels of a graph
+      profile.span("cuda_runtime", "cudaGraphLaunch", 1, begin + 0.1, 0.005, args);
+      for (int k = 0; k < 12; ++k) {
+        profile.span("kernel", "gemm", 7 + k % 2, begin + 0.11 + k - skew, 1, args);
+        profile.span("kernel", "ncclDevKernel_AllReduce(x)", 20, begin + 12.11 + k - skew, 1, args);
+      }
+    }
+    const Imported imported = import_text(profile.document());
+    EXPECT_THAT(imported.remarks.texts(), IsEmpty()) << skew;
+    if (skew < 1) expect(imported, 8, 28);
+  }
 }
 
 TEST_F(ImportKineto, HostAndGpuCommunicateTogether) {

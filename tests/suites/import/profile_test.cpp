@@ -70,7 +70,7 @@ TEST_F(ProfileTest, ASafetensorsHeaderGivesTheBucketsOfDdp) {
   // MiB).
   const std::string header = R"({"__metadata__":{"format":"pt"},)" + entry("z", 0, 30) + "," + entry("b", 32, 52) +
                              "," + entry("c", 30, 32) + "," + entry("a", 52, 55) + "}";
-  const Profile profile = read_profile(file("m.safetensors", safetensors(header) + "the tensors are not read"));
+  const Profile profile = read_profile(file("m.safetensors", safetensors(header)));
   EXPECT_FALSE(profile.gradient);
   EXPECT_EQ(profile.parameters, (55u << 20) / 4);
   ASSERT_EQ(profile.buckets.size(), 2u);
@@ -115,12 +115,50 @@ TEST_F(ProfileTest, ShardsAreOneModel) {
   const std::vector<std::size_t> whole{40, 40, 20};
   EXPECT_EQ(sizes(read_profile(one)), whole);
   const std::string index =
-      R"({"metadata":{},"weight_map":{"a":"m-00001-of-00002.safetensors","b":"m-00002-of-00002.safetensors"}})";
+      R"({"metadata":{},"weight_map":{"model.embed.weight":"m-00001-of-00002.safetensors",)"
+      R"("lm_head.weight":"m-00002-of-00002.safetensors","model.layers.1.w":"m-00002-of-00002.safetensors",)"
+      R"("model.layers.0.w":"m-00001-of-00002.safetensors"}})";
   EXPECT_EQ(sizes(read_profile(file("m.safetensors.index.json", index))), whole);
   EXPECT_EQ(safetensors_files(folder_ / "m.safetensors.index.json").size(), 2u);
   EXPECT_EQ(why("x.index.json", "{}"), "x.index.json is not an index of safetensors files: a field is missing");
   EXPECT_EQ(why("x.index.json", R"({"weight_map":{"a":"../b"}})"),
             "x.index.json lists the file '../b', which is not in its folder");
+}
+
+TEST_F(ProfileTest, AnIndexThatDoesNotMatchItsShardsIsRefused) {
+  file("m-00001-of-00002.safetensors", safetensors("{" + entry("a", 0, 20) + "}"));
+  file("m-00002-of-00002.safetensors", safetensors("{" + entry("b", 0, 40) + "}"));
+  const auto refused = [&](const std::string& map, const std::string& size = "60") {
+    std::string text =
+        why("i.index.json", fmt::format(R"({{"metadata":{{"total_size":{}}},"weight_map":{{{}}}}})", size, map));
+    const std::string folder = folder_ / "";
+    for (std::size_t at; (at = text.find(folder)) != text.npos;) text.erase(at, folder.size());
+    return text;
+  };
+  const std::string a = R"("a":"m-00001-of-00002.safetensors")", b = R"("b":"m-00002-of-00002.safetensors")";
+  EXPECT_EQ(refused(a + "," + b), "");
+  EXPECT_EQ(refused(R"("a":"m-00002-of-00002.safetensors",)" + b),
+            "i.index.json lists the tensor 'a' in m-00002-of-00002.safetensors, which does not have it");
+  EXPECT_EQ(refused(R"("c":"m-00001-of-00002.safetensors",)" + a + "," + b),
+            "i.index.json lists the tensor 'c' in m-00001-of-00002.safetensors, which does not have it");
+  EXPECT_EQ(
+      refused(R"("c":"m-00001-of-00002.safetensors",)" + b),
+      "i.index.json does not list the tensor 'a' of m-00001-of-00002.safetensors: they are not of the same model");
+  for (const char* size : {"99", "\"x\"", "62914560.0"})
+    EXPECT_EQ(refused(a, size),
+              "i.index.json lists 1 files, and by the name of m-00001-of-00002.safetensors the model has 2");
+  for (const char* size : {"20971520", "20971520.0"}) EXPECT_EQ(refused(a, size), "");  // the index is of a part
+}
+
+TEST_F(ProfileTest, AFileThatWasCutIsRefused) {
+  const std::string header = safetensors("{" + entry("a", 0, 1) + "}");
+  EXPECT_EQ(why("m.safetensors", header), "") << "a header alone is enough";
+  EXPECT_EQ(why("m.safetensors", header + std::string(1 << 20, 'x')), "");
+  for (const int bytes : {1, 4, (1 << 20) - 1})
+    EXPECT_EQ(why("m.safetensors", header + std::string(std::size_t(bytes), 'x')),
+              fmt::format("m.safetensors is not a safetensors file: it was cut: it has {} of the 1048576 bytes that "
+                          "its header promises",
+                          bytes));
 }
 
 TEST_F(ProfileTest, HeadersThatContradictThemselvesAreRefused) {

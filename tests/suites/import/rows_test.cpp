@@ -12,6 +12,7 @@ namespace {
 
 using testing::AllOf;
 using testing::Contains;
+using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
@@ -65,6 +66,26 @@ TEST_F(ImportRows, TimesSinceTheStartAreReported) {
   EXPECT_THAT(csv(table(20, rising)).remarks.texts().at(0), HasSubstr("time since the start"));
   const auto equal = [](int, int) { return std::string("0.1"); };
   EXPECT_THAT(csv(table(20, equal)).remarks.texts(), IsEmpty());
+  for (const int fall : {1, 5, 19}) {  // a cell that a clock set back makes smaller
+    const auto noisy = [&](int rank, int step) {
+      return fmt::format("{}", 1 + step - (rank == 0 && step == fall ? 1.01 : 0));
+    };
+    EXPECT_THAT(csv(table(20, noisy)).remarks.texts(), ElementsAre(HasSubstr("time since the start"))) << fall;
+  }
+  const auto drifting = [](int rank, int step) {
+    return fmt::format("{}", 1 + 0.1 * step + (step % 5 == rank ? 0.3 : 0));
+  };
+  EXPECT_THAT(csv(table(40, drifting)).remarks.texts(), IsEmpty());
+  for (const char* name : {"elapsed_s", "Total Time (s)", "cumulative_seconds", "seconds since start", "wall_s"}) {
+    const auto named = [&](const char* cells) {
+      return csv(fmt::format("rank,step,{}\n{}", name, cells),
+                 {.seconds = name, .unit = std::string(name).ends_with('t') ? "s" : ""})
+          .remarks.texts();
+    };
+    EXPECT_THAT(named("0,0,1\n1,0,1\n0,1,2\n1,1,2.1\n0,2,3\n1,2,3.2\n"), ElementsAre(HasSubstr("time since the start")))
+        << name;
+    EXPECT_THAT(named("0,0,1\n1,0,1\n0,1,1.1\n1,1,1.2\n0,2,1.2\n1,2,1.3\n"), IsEmpty()) << name;
+  }
 }
 
 TEST_F(ImportRows, FirstStepsFarFromTheOthersAreReportedAndMayBeLeftOut) {
