@@ -114,8 +114,8 @@ std::map<std::string, double> mean_logs(const std::vector<TrialRow>& rows, const
   std::set<std::string> failed;
   for (const TrialRow& row : rows) {
     if (row.labels.measure != measure || row.labels.repeat >= kRepeatsVaried) continue;
-    const bool ok = row.record.status == TrialStatus::kOk && row.record.samples_heard_per_s > 0;
-    if (ok) logs[row.labels.variant].push_back(std::log(row.record.samples_heard_per_s));
+    const bool ok = row.record.status == TrialStatus::kOk && rate_of_long_run(row.record) > 0;
+    if (ok) logs[row.labels.variant].push_back(std::log(rate_of_long_run(row.record)));
     if (!ok) failed.insert(row.labels.variant);
   }
   std::map<std::string, double> means;
@@ -229,20 +229,20 @@ std::vector<std::string> unknown_of(const ClusterFile& cluster, const JobFacts& 
   return lines;
 }
 
-/// Returns a line on the variants whose fast workers may be running ahead for a large part of the trials, so that a
-/// long job has a lower rate; "" if there are none.
+/// Returns a line on the variants whose fast workers ran ahead within the window; "" if there are none.
 std::string running_ahead(const Advice& advice, const JobFacts& facts) {
   std::vector<std::string> labels;
   std::int64_t most = 0;
   for (const Ranked& one : advice.ranking) {
-    if (one.of.lead <= 1) continue;
+    if (!one.of.leads) continue;
     labels.push_back(one.of.label);
     most = std::max(most, one.of.gap_bound);
   }
   if (labels.empty()) return "";
   return fmt::format(
-      "rates of a long job: in {:.0f} iterations fast workers may still be running ahead (ahead at most) with {}; in "
-      "run.iterations = {} that adds at most 2 %",
+      "rates of a long job: in {:.0f} iterations fast workers ran ahead with {}, whose rates are taken as if all made "
+      "as "
+      "many as the slowest; run.iterations = {} shows them",
       facts.measured_steps, join(labels, ", "), most * kLeadHardlyCounts);
 }
 

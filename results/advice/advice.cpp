@@ -61,14 +61,12 @@ Ranked ranked(const Candidate& candidate, const Candidate& present, double sampl
   const std::vector<double> own = logs_of(candidate.rates, {});
   result.rate = std::exp(mean_of(own));
   result.rates = likely(mean_of(own), combined(deviations_of(own, sampling), candidate.errors, {}));
-  result.rates.low /= candidate.lead;
   result.gain = 1, result.gains = {1, 1};
   if (candidate.label == present.label) return result;
   const std::vector<double> paired = logs_of(candidate.rates, present.rates);
   const std::vector<double> deviations = deviations_of(paired, sampling);
   result.gain = std::exp(mean_of(paired));
   result.gains = likely(mean_of(paired), combined(deviations, candidate.errors, present.errors));
-  result.gains = {result.gains.low / candidate.lead, result.gains.high * present.lead};
   result.chance = half_width(deviations);
   result.error = half_width(combined({}, candidate.errors, present.errors));
   return result;

@@ -29,8 +29,8 @@ struct Candidate {
   std::string rests_on;          // "not checked": what the protocol's rules rest on
   bool experimental = false;     // one of them is likely or a guess
   bool unsteady = false;         // the rate of some repeat was not steady
-  double lead = 1;               // factor by which fast workers that ran ahead lift the rate (lead_in_window)
-  std::string failure;           // the reason why there are no figures; empty: there are
+  bool leads = false;   // fast workers ran ahead: its rates are as if all made as many iterations as the slowest
+  std::string failure;  // the reason why there are no figures; empty: there are
 };
 
 /// The share of a worker's gradients that may be unheard in class 2: the last ones of a window are heard after it.
@@ -42,8 +42,7 @@ struct AdviceQuestion {
 };
 
 /// A candidate in the ranking. Rates and gains are geometric means over the repeats. Intervals hold 90 % of what is
-/// likely: the deviations between repeats (paired for gains) and the errors of virtual time, combined. Where a lead may
-/// lift a rate, the interval reaches to the rate without it.
+/// likely: the deviations between repeats (paired for gains) and the errors of virtual time, combined.
 struct Ranked {
   Candidate of;
   double rate = 0, gain = 0;  // gain: rate / that of the present protocol

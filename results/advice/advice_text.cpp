@@ -160,8 +160,10 @@ std::string slower_with(const AdviceReport& report) {
 std::string reservations(const Candidate& one) {
   std::string text;
   if (one.experimental) text += " It is experimental: a rule of it is not checked against its paper.";
-  if (one.lead > 1)
-    text += " Its fast workers may have been running ahead: a longer run (run.iterations) may show a smaller gain.";
+  if (one.leads)
+    text +=
+        " Its fast workers ran ahead, so this is the rate of its slowest one: a longer run (run.iterations) shows "
+        "more.";
   if (one.unsteady) text += " Its rate was not steady: a longer run (run.iterations) may have another one.";
   return text;
 }
@@ -272,7 +274,7 @@ std::string advice_json(const AdviceReport& report) {
                        {"rests_on", one.of.rests_on},
                        {"experimental", one.of.experimental},
                        {"unsteady", one.of.unsteady},
-                       {"leads", one.of.lead > 1},
+                       {"leads", one.of.leads},
                        {"samples_heard_per_s", one.rate},
                        {"low", one.rates.low},
                        {"high", one.rates.high},

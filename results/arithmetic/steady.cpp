@@ -304,7 +304,7 @@ double lead_in_window(const TrialRecord& record) {
     }));
     all += made, least = std::min(least, made), ++workers;
   }
-  return all > 0 ? all / (least * workers) : 1;
+  return all > 0 ? all / (std::max(least, 1.0) * workers) : 1;
 }
 
 void fill_gaps(TrialRecord& record, int workers) {
