@@ -63,7 +63,7 @@ TEST_F(Advises, AnswersInAFolderWithItsTrials) {
               AllOf(HasSubstr("cluster.toml, scenario recorded"), HasSubstr("Use lb_bsp: "),
 
                     HasSubstr(" Of class 2, local_sgd is the fastest: 1.29 times the samples/s of "),
-                    HasSubstr("rests on: not checked: allreduce"),
+                    HasSubstr("rests on: not checked: local_sgd, allreduce"),
                     HasSubstr("rates of a long job: in 20 iterations fast workers ran ahead with local_sgd, whose ")));
   for (const char* file : {"advice.html", "advice.md", "advice.json", "trials.csv", "suite.toml"})
     EXPECT_TRUE(std::filesystem::exists(folder_ / (std::string("answer/") + file))) << file;
