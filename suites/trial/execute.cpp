@@ -9,6 +9,7 @@
 
 #include "backends/base/ran_out.h"
 #include "backends/runtime/process/launch.h"
+#include "protocols/node/node.h"
 #include "results/files/record_json.h"
 #include "suites/trial/child_task.h"
 #include "suites/trial/completion.h"

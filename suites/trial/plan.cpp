@@ -4,6 +4,8 @@
 #include <set>
 #include <utility>
 
+#include "backends/base/error.h"
+
 namespace hopbench {
 namespace {
 
