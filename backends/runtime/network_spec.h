@@ -1,4 +1,4 @@
-// A network as plain data: what backends/runtime/virtual/network.h simulates, and what emulated links obey.
+// The settings of a network, which virtual/network.h simulates and which emulated links obey.
 #pragma once
 
 #include <chrono>

@@ -297,8 +297,10 @@ double lead_in_window(const TrialRecord& record) {
   if (record.gap_bound < 0) return 1;
   double all = 0, least = std::numeric_limits<double>::infinity(), workers = 0;
   for (const RankRecord& rank : record.ranks) {
-    if (rank.server) continue;
-    const auto made = double(std::count_if(rank.marks.begin(), rank.marks.end(), [&](const IterationMark& mark) {
+    const auto& marks = rank.marks;
+    const bool was_away = std::adjacent_find(marks.begin(), marks.end(), is_absence) != marks.end();
+    if (rank.server || was_away) continue;
+    const auto made = double(std::count_if(marks.begin(), marks.end(), [&](const IterationMark& mark) {
       const double end = to_seconds(mark.end);
       return end > record.window_start_s && end <= record.window_end_s;
     }));

@@ -41,8 +41,9 @@ double largest_unheard_share(const TrialRecord& record, int workers);
 bool disturbed(const TrialRecord& record);
 
 /// Returns by how much the rate of the record's window is above that of a long run, as a factor: the iterations of all
-/// workers in the window, over what they are if each makes as many as the slowest (at least one). 1 if workers may be
-/// ahead by any number (no gap_bound). The record must have its marks and its window.
+/// workers in the window, over what they are if each makes as many as the slowest (at least one). Workers that were
+/// away for a while are left out. 1 if workers may be ahead by any number (no gap_bound). The record must have its
+/// marks and its window.
 double lead_in_window(const TrialRecord& record);
 /// A factor above which it is reported.
 inline constexpr double kLongLead = 1.1;

@@ -101,7 +101,7 @@ std::vector<std::string> rules_after(Time end, const Scenario& scenario) {
   std::vector<std::string> late;
   const auto look = [&](const char* what, const auto& rules) {
     for (std::size_t i = 0; i < rules.size(); ++i) {
-      if (rules[i].from >= end)
+      if (rules[i].from > Time{} && rules[i].from >= end)
         late.push_back(fmt::format("{} {} from {}: {}", what, i + 1,
                                    duration_text(rules[i].from.time_since_epoch().count()), kTrialOver));
     }

@@ -290,30 +290,29 @@ TEST(Network, CutsALinkThatIsElseUnlimited) {
   expect_near(play_network(spec, flows), {0.1, 0.9, 0.9, 0.5, 0.5});
 }
 
+/// Returns the time at which nothing is left to happen on the timeline of a network with a single flow.
+double last_event(const NetworkSpec& spec, const Flow& flow) {
+  TestTimeline timeline;
+  const auto network = make_network(spec, 2, timeline, 1, 0);
+  double arrived = 0;
+  network->transfer(flow, [&] { arrived = to_seconds(timeline.now()); });
+  timeline.run();
+  EXPECT_NEAR(arrived, to_seconds(timeline.now()), 1e-6);
+  return to_seconds(timeline.now());
+}
+
 // By the rates of the cut the last 5 kB would take 150 years: nothing may be left to happen then, or a trial fails.
 TEST(Network, ForgetsTheRatesOfACutThatIsOver) {
   NetworkSpec spec = plain();
   spec.links = {{.a = 0, .from = after_ms(400), .until = after_ms(900), .cut = true}};
-  TestTimeline timeline;
-  const auto network = make_network(spec, 2, timeline, 1, 0);
-  double arrived = 0;
-  network->transfer({0, 1, 405'000}, [&] { arrived = to_seconds(timeline.now()); });
-  timeline.run();
-  EXPECT_NEAR(arrived, 0.905, 1e-6);
-  EXPECT_NEAR(to_seconds(timeline.now()), 0.905, 1e-6);
+  EXPECT_NEAR(last_event(spec, {0, 1, 405'000}), 0.905, 1e-6);
 }
 
 // The cut link is the flow's bottleneck only while it is cut; before and after, the receiver's NIC is.
 TEST(Network, ForgetsACutLinkThatAFlowHasLeft) {
   NetworkSpec spec = plain();
   spec.links = {{.a = 1, .bandwidth = 5e5}, {.a = 0, .from = after_ms(400), .until = after_ms(900), .cut = true}};
-  TestTimeline timeline;
-  const auto network = make_network(spec, 2, timeline, 1, 0);
-  double arrived = 0;
-  network->transfer({0, 1, 405'000}, [&] { arrived = to_seconds(timeline.now()); });
-  timeline.run();
-  EXPECT_NEAR(arrived, 1.31, 1e-6);
-  EXPECT_NEAR(to_seconds(timeline.now()), 1.31, 1e-6);
+  EXPECT_NEAR(last_event(spec, {0, 1, 405'000}), 1.31, 1e-6);
 }
 
 // A latency runs meanwhile; nothing is there while the link is cut, and a pair keeps its order.

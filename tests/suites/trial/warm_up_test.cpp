@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "results/arithmetic/steady.h"
 #include "results/files/kinds.h"
 #include "suites/language/suite.h"
 #include "suites/trial/execute.h"
@@ -66,6 +67,31 @@ TEST(ShortWarmUp, ThatTheSuiteAsksForIsMarked) {
   EXPECT_FALSE(has(first_trial(ring_of_32("warmup = 160\nwarmup_time = \"0s\"")).warnings, WarningKind::kShortWarmUp));
   EXPECT_FALSE(
       has(first_trial(ring_of_32("warmup = 10\nwarmup_time = \"1600ms\"")).warnings, WarningKind::kShortWarmUp));
+}
+
+TEST(ShortWarmUp, IsNotWhereAWorkerIsAway) {
+  const TrialRecord record = first_trial(R"(schema = 1
+name = "away"
+[run]
+world_size = 4
+iterations = 40
+warmup_time = "0s"
+[model]
+name = "quadratic"
+[compute]
+pace = "10ms"
+[transport]
+name = "sim"
+[[protocol]]
+name = "ps_bsp"
+[[scenario]]
+name = "away"
+faults = [{ kind = "leave", ranks = [2], at = "200ms", lasts = "150ms" }]
+)");
+  ASSERT_EQ(record.status, TrialStatus::kOk);
+  ASSERT_GT(record.gap_bound, 0);
+  EXPECT_EQ(lead_in_window(record), 1) << "it makes fewer iterations, but no other one is ahead of it";
+  EXPECT_FALSE(has(record.warnings, WarningKind::kShortWarmUp));
 }
 
 TEST(ShortWarmUp, OfAConvergenceIsNone) {
