@@ -74,9 +74,6 @@ std::string shipped_file(const std::string& name);
 /// Returns the text of the candidates that come with the program.
 std::string shipped_candidates();
 
-/// Returns the samples/s of which other workers hear, without a lead that would not last (lead_in_window).
-double rate_of_long_run(const TrialRecord& record);
-
 /// Returns a variant's figures from its trials, which must be in the order of the repeats.
 Candidate candidate_of(const std::vector<TrialSpec>& trials, const std::vector<const TrialRow*>& rows,
                        const ModelErrors& errors, const JobFacts& facts);

@@ -33,7 +33,6 @@ constexpr std::size_t kVaried = 3;           // candidates besides the present o
 constexpr std::size_t kFewestRepeats = 5;    // that show chance
 constexpr std::uint32_t kRepeatsVaried = 5;  // of them
 constexpr std::size_t kMeasurementsShown = 2;
-constexpr std::int64_t kLeadHardlyCounts = 50;     // times the bound of a lead, in which it adds at most 2 % to a rate
 constexpr std::int64_t kLearningIterations = 200;  // of each worker
 
 ClusterOptions cluster_options(const AdviseOptions& options) {
@@ -114,8 +113,8 @@ std::map<std::string, double> mean_logs(const std::vector<TrialRow>& rows, const
   std::set<std::string> failed;
   for (const TrialRow& row : rows) {
     if (row.labels.measure != measure || row.labels.repeat >= kRepeatsVaried) continue;
-    const bool ok = row.record.status == TrialStatus::kOk && rate_of_long_run(row.record) > 0;
-    if (ok) logs[row.labels.variant].push_back(std::log(rate_of_long_run(row.record)));
+    const bool ok = row.record.status == TrialStatus::kOk && row.record.samples_heard_per_s > 0;
+    if (ok) logs[row.labels.variant].push_back(std::log(row.record.samples_heard_per_s));
     if (!ok) failed.insert(row.labels.variant);
   }
   std::map<std::string, double> means;
@@ -192,7 +191,7 @@ std::vector<std::string> facts_text(const ClusterFile& cluster, const JobFacts& 
       spec.workers(), spec.workload.model, facts.model_bytes / 1e6, spec.workload.batch, facts.gradient_s,
       facts.ratio()));
   lines.push_back(
-      fmt::format("virtual time, {} repeat{}, rates over {:.0f} iterations{}", repeats, repeats == 1 ? "" : "s",
+      fmt::format("virtual time, {} repeat{}, rates over {:.0f} iterations or more{}", repeats, repeats == 1 ? "" : "s",
                   facts.measured_steps,
                   facts.recorded_steps > 0 ? fmt::format("; {:.0f} recorded steps", facts.recorded_steps) : ""));
   return lines;
@@ -229,8 +228,8 @@ std::vector<std::string> unknown_of(const ClusterFile& cluster, const JobFacts& 
   return lines;
 }
 
-/// Returns a line on the variants whose fast workers ran ahead within the window; "" if there are none.
-std::string running_ahead(const Advice& advice, const JobFacts& facts) {
+/// Returns a line on the variants whose workers may run further ahead than trials are long; "" if there are none.
+std::string running_ahead(const Advice& advice) {
   std::vector<std::string> labels;
   std::int64_t most = 0;
   for (const Ranked& one : advice.ranking) {
@@ -240,10 +239,9 @@ std::string running_ahead(const Advice& advice, const JobFacts& facts) {
   }
   if (labels.empty()) return "";
   return fmt::format(
-      "rates of a long job: in {:.0f} iterations fast workers ran ahead with {}, whose rates are taken as if all made "
-      "as "
-      "many as the slowest; run.iterations = {} shows them",
-      facts.measured_steps, join(labels, ", "), most * kLeadHardlyCounts);
+      "rates of a long job with {}, where workers may run further ahead (ahead at most) than these trials show: take "
+      "run.iterations = {}",
+      join(labels, ", "), most * kIterationsPerLead);
 }
 
 /// Returns a label as part of a regular expression.
@@ -308,8 +306,7 @@ AdviceReport report_of(const AdviseOptions& options, const ClusterFile& cluster,
   report.facts = facts_text(cluster, facts);
   for (const LeftOut& one : cluster.left_out) report.left_out.push_back(one.label + ": " + one.why);
   report.unknown = unknown_of(cluster, facts);
-  if (std::string ahead = running_ahead(report.advice, facts); !ahead.empty())
-    report.unknown.push_back(std::move(ahead));
+  if (std::string ahead = running_ahead(report.advice); !ahead.empty()) report.unknown.push_back(std::move(ahead));
   report.to_measure = measurements(report, cluster, facts);
   if (options.target_loss > 0) add_learning(options, cluster, facts, kept, report);
   report.test = test_command(report, cluster, folder);

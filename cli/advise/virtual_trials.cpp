@@ -94,11 +94,6 @@ std::string shipped_file(const std::string& name) {
 
 std::string shipped_candidates() { return read_suite_file(shipped_file("suites/advice/candidates.toml")); }
 
-double rate_of_long_run(const TrialRecord& record) {
-  const double lead = lead_in_window(record);
-  return record.samples_heard_per_s / (lead > kLongLead ? lead : 1);
-}
-
 Candidate candidate_of(const std::vector<TrialSpec>& trials, const std::vector<const TrialRow*>& rows,
                        const ModelErrors& errors, const JobFacts& facts) {
   const TrialSpec& spec = trials.front();
@@ -118,11 +113,11 @@ Candidate candidate_of(const std::vector<TrialSpec>& trials, const std::vector<c
     candidate.failure = why_no_rate(*row);
     if (!candidate.failure.empty()) return candidate;
     const TrialRecord& record = row->record;
-    candidate.rates.push_back(rate_of_long_run(record));
+    candidate.rates.push_back(record.samples_heard_per_s);
     for (const Warning& warning : record.warnings)
       candidate.unsteady = candidate.unsteady || warning.kind == WarningKind::kNotSteady;
     candidate.gap_bound = record.gap_bound;
-    candidate.leads = candidate.leads || lead_in_window(record) > kLongLead;
+    candidate.leads = double(kIterationsPerLead * record.gap_bound) > facts_of(spec).measured_steps;
     candidate.bytes_per_sample += number_of(*row, "bytes_per_sample") / double(rows.size());
     candidate.staleness += mean_staleness(record) / double(rows.size());
     candidate.unheard = std::max(candidate.unheard, largest_unheard_share(record, spec.workers()));

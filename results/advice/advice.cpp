@@ -103,7 +103,7 @@ Advice advise(std::span<const Candidate> candidates, const AdviceQuestion& quest
                    [](const Ranked& a, const Ranked& b) { return a.rate > b.rate; });
   for (std::size_t i = advice.ranking.size(); i-- > 0;) {
     const Ranked& one = advice.ranking[i];
-    if (one.gains.low <= 1 || one.of.label == advice.present) continue;
+    if (one.gains.low <= 1 || one.of.leads || one.of.label == advice.present) continue;
     if (one.changes == 1) advice.best = i;
     if (one.changes == 2) advice.beside = i;
   }

@@ -29,8 +29,8 @@ struct Candidate {
   std::string rests_on;          // "not checked": what the protocol's rules rest on
   bool experimental = false;     // one of them is likely or a guess
   bool unsteady = false;         // the rate of some repeat was not steady
-  bool leads = false;   // fast workers ran ahead: its rates are as if all made as many iterations as the slowest
-  std::string failure;  // the reason why there are no figures; empty: there are
+  bool leads = false;            // workers may be ahead by over a tenth of the iterations of the rate: never named
+  std::string failure;           // the reason why there are no figures; empty: there are
 };
 
 /// The share of a worker's gradients that may be unheard in class 2: the last ones of a window are heard after it.

@@ -160,10 +160,6 @@ std::string slower_with(const AdviceReport& report) {
 std::string reservations(const Candidate& one) {
   std::string text;
   if (one.experimental) text += " It is experimental: a rule of it is not checked against its paper.";
-  if (one.leads)
-    text +=
-        " Its fast workers ran ahead, so this is the rate of its slowest one: a longer run (run.iterations) shows "
-        "more.";
   if (one.unsteady) text += " Its rate was not steady: a longer run (run.iterations) may have another one.";
   return text;
 }

@@ -13,6 +13,7 @@
 #include "backends/base/text.h"
 #include "models/workload.h"
 #include "suites/language/draft.h"
+#include "suites/trial/plan.h"
 #include "suites/trial/ties.h"
 
 namespace hopbench {
@@ -198,6 +199,19 @@ std::vector<TrialSpec> ClusterFile::trials_of(const std::string& label) const {
   return found;
 }
 
+namespace {
+
+/// Returns the trial with so many iterations that a lead of some workers adds little to its rate, if that is feasible.
+TrialSpec long_enough(TrialSpec spec) {
+  constexpr std::int64_t kMost = 50;  // times the iterations that the file asks for
+  if (spec.stop.kind != StopSpec::Kind::kIterations) return spec;
+  const std::int64_t enough = kIterationsPerLead * gap_bound_of(spec, make_plan(spec));
+  spec.stop.amount = std::max(spec.stop.amount, std::min(enough, kMost * spec.stop.amount));
+  return spec;
+}
+
+}  // namespace
+
 ClusterFile read_cluster(const std::string& path, const ClusterOptions& options) {
   const File file = read_file(path);
   const std::vector<Block> candidates = candidates_of(options);
@@ -215,7 +229,7 @@ ClusterFile read_cluster(const std::string& path, const ClusterOptions& options)
   cluster.suite =
       parse_suite(options.compares ? with_possible(base, file, candidates, once, cluster) : base, file.name, changed);
   keep_scenario(cluster.suite, options.scenario);
-  for (TrialSpec& spec : cluster.suite.trials) spec = rate_alone(spec);
+  for (TrialSpec& spec : cluster.suite.trials) spec = long_enough(rate_alone(spec));
   std::stable_sort(cluster.suite.trials.begin(), cluster.suite.trials.end(),
                    [](const TrialSpec& a, const TrialSpec& b) {
                      return std::pair(a.repeat, a.row_order) < std::pair(b.repeat, b.row_order);

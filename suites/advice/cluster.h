@@ -34,6 +34,10 @@ struct ClusterFile {
   std::vector<TrialSpec> trials_of(const std::string& label) const;
 };
 
+/// A rate is over as many times the iterations by which a worker may be ahead of another, so that a lead changes it by
+/// a tenth at most.
+inline constexpr std::int64_t kIterationsPerLead = 10;
+
 /// The repeats of a trial if the file does not set them.
 inline constexpr int kClusterRepeats = 20;
 

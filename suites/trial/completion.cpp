@@ -14,12 +14,6 @@
 namespace hopbench {
 namespace {
 
-std::int64_t gap_bound_of(const TrialSpec& spec, const Plan& plan) {
-  if (plan.protocol->gap_bound == nullptr) return -1;
-  const Setting setting{spec.knobs, plan.graph, plan.workers, plan.host_of, 0, spec.workload.batch};
-  return plan.protocol->gap_bound(setting).value_or(-1);
-}
-
 constexpr const char* kTrialOver = "the trial was over before";
 
 /// Returns whether a rank was away for as long as the fault says, after its moment.

@@ -114,6 +114,12 @@ Plan make_plan(const TrialSpec& spec) {
   return plan;
 }
 
+std::int64_t gap_bound_of(const TrialSpec& spec, const Plan& plan) {
+  if (plan.protocol->gap_bound == nullptr) return -1;
+  const Setting setting{spec.knobs, plan.graph, plan.workers, plan.host_of, 0, spec.workload.batch};
+  return plan.protocol->gap_bound(setting).value_or(-1);
+}
+
 namespace {
 
 /// Puts hosts of servers alone into the racks in turn, whatever numbers they have.

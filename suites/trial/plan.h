@@ -50,6 +50,9 @@ Topology graph_of(const TrialSpec& spec);
 /// Error(kUsage) for what the suite should have refused.
 Plan make_plan(const TrialSpec& spec);
 
+/// Returns the iterations by which a worker may be ahead of another, by the protocol; -1: it promises no bound.
+std::int64_t gap_bound_of(const TrialSpec& spec, const Plan& plan);
+
 /// The network with everybody in their places, and with what the scenario does to it.
 NetworkSpec network_of(const TrialSpec& spec, const Plan& plan);
 

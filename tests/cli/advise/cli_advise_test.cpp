@@ -59,12 +59,10 @@ TEST_F(Advises, AnswersInAFolderWithItsTrials) {
   const Ended ended =
       run({"advise", "cluster.toml", "--candidates", "few.toml", "--errors", "errors.csv", "-o", "answer"});
   ASSERT_EQ(ended.code, 0) << ended.err;
-  EXPECT_THAT(ended.out,
-              AllOf(HasSubstr("cluster.toml, scenario recorded"), HasSubstr("Use lb_bsp: "),
+  EXPECT_THAT(ended.out, AllOf(HasSubstr("cluster.toml, scenario recorded"), HasSubstr("Use lb_bsp: "),
 
-                    HasSubstr(" Of class 2, local_sgd is the fastest: 1.29 times the samples/s of "),
-                    HasSubstr("rests on: not checked: local_sgd, allreduce"),
-                    HasSubstr("rates of a long job: in 20 iterations fast workers ran ahead with local_sgd, whose ")));
+                               HasSubstr(" Of class 2, local_sgd is the fastest: 1.39 times the samples/s of "),
+                               HasSubstr("rests on: not checked: local_sgd, allreduce")));
   for (const char* file : {"advice.html", "advice.md", "advice.json", "trials.csv", "suite.toml"})
     EXPECT_TRUE(std::filesystem::exists(folder_ / (std::string("answer/") + file))) << file;
   EXPECT_EQ(count_lines(text_of(folder_ / "answer/trials.csv")), 1u + 5 * 3 + 4 * 3 * 3)
