@@ -11,5 +11,5 @@ set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SECTION science)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)   # libraries and their versions, as the program is linked
 set(CPACK_DEBIAN_PACKAGE_RECOMMENDS dataset-fashion-mnist)
-set(CPACK_DEBIAN_PACKAGE_SUGGESTS gnuplot-nox)
+set(CPACK_DEBIAN_PACKAGE_SUGGESTS "librsvg2-bin, fonts-dejavu-core")
 include(CPack)

@@ -128,11 +128,15 @@ Axis make_log_axis(std::string label, double low, double high) {
   return axis;
 }
 
-Svg::Svg(double width, double height, std::string_view title) {
-  text_ =
-      fmt::format(R"(<svg class="chart" viewBox="0 0 {0} {1}" style="max-width:{0}px" role="img" aria-label="{2}">)",
-                  coordinate(width), coordinate(height), markup(title));
-  text_ += "\n";
+std::string Svg::finish() const {
+  return fmt::format(
+      "<svg class=\"chart\" viewBox=\"0 0 {0} {1}\" style=\"max-width:{0}px\" role=\"img\" "
+      "aria-label=\"{2}\">\n{3}</svg>\n",
+      coordinate(width_), coordinate(height_), markup(title_), text_);
+}
+
+std::string Svg::part(double y) const {
+  return fmt::format("<g transform=\"translate(0 {})\">\n{}</g>\n", coordinate(y), text_);
 }
 
 void Svg::rect(double x, double y, double w, double h, std::string_view fill, std::string_view hint, double opacity) {

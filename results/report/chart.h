@@ -32,10 +32,12 @@ Axis make_axis(std::string label, double low, double high, int count = 5);
 /// Makes a logarithmic axis that names powers of ten, and 2 and 5 times them if these are few. `low` must be above 0.
 Axis make_log_axis(std::string label, double low, double high);
 
+inline constexpr double kColumnWidth = 320;  // of a drawing for a paper's column of 3.33 inches: 96 units are an inch
+
 /// A drawing of several pieces. Later pieces lie over earlier ones.
 class Svg {
  public:
-  Svg(double width, double height, std::string_view title);
+  Svg(double width, double height, std::string title) : width_(width), height_(height), title_(std::move(title)) {}
   enum class Anchor { kStart, kMiddle, kEnd };
   /// `hint`: a text that is shown where the pointer rests; empty: no hint.
   void rect(double x, double y, double w, double h, std::string_view fill, std::string_view hint = "",
@@ -49,10 +51,14 @@ class Svg {
   /// Draws grid lines and numbers of an axis along the bottom. Values run from x to x + w.
   void bottom_axis(const Axis& axis, double x, double y, double w, double h);
   void left_axis(const Axis& axis, double x, double y, double w, double h);
-  std::string finish() const { return text_ + "</svg>\n"; }
+  double height() const { return height_; }
+  /// Returns the drawing for a page, which may scale it down, or as a part of another drawing, from y on.
+  std::string finish() const;
+  std::string part(double y) const;
 
  private:
-  std::string text_;
+  double width_, height_;
+  std::string title_, text_;
 };
 /// Returns a coordinate as text, with at most two digits after the point.
 std::string coordinate(double value);
@@ -72,6 +78,8 @@ struct BarChart {
   std::optional<double> mark;  // a line across, such as at a ratio of 1
 };
 std::string bars_svg(const BarChart& chart);
+/// Draws the same for a column of a paper, with letters of 7 points. Names, texts and bars share its width.
+Svg bars_in_column(const BarChart& chart);
 
 /// The range of values at an x. An infinite `high` reaches the top of the drawing; an infinite `low` draws nothing.
 struct Spread {
@@ -90,6 +98,8 @@ struct LineChart {
 };
 /// Draws lines. The y axis is logarithmic if all losses are above 0 and span more than a factor of 50.
 std::string lines_svg(const LineChart& chart);
+/// Draws the same for a column of a paper, with a legend.
+Svg lines_in_column(const LineChart& chart);
 /// Returns a sample of a line for the legend.
 std::string line_sample(int style);
 

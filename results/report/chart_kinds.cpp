@@ -87,6 +87,54 @@ std::string band_path(const Line& line, const Axis& x, const Axis& y, const Inte
   return d;
 }
 
+/// Where the parts of a bar chart lie. In a column bars have what names and texts leave.
+struct BarsLayout {
+  double names = 170, plot = 300, text = 180, row = 22;
+  std::size_t letters = 25;  // of a name
+  int ticks = 5;
+};
+constexpr double kBarsTop = 6;
+constexpr double kLetter = 5.3, kSmallLetter = 4.9;  // their mean widths in a column
+
+BarsLayout in_a_column(const BarChart& chart) {
+  std::size_t name = 0, text = 0;
+  for (const Bar& bar : chart.bars) {
+    name = std::max(name, bar.name.size());
+    text = std::max(text, bar.text.size());
+  }
+  BarsLayout at{.names = 12, .plot = 0, .text = 14 + kSmallLetter * double(text), .row = 16, .letters = 0, .ticks = 3};
+  at.letters = std::min(name, std::size_t(std::max(8.0, (kColumnWidth - 60 - at.names - at.text) / kLetter)));
+  at.names += kLetter * double(at.letters);
+  at.plot = std::max(60.0, kColumnWidth - at.names - at.text);
+  return at;
+}
+
+/// The legend below a chart: entries one after the other, in as many rows as they need.
+struct Legend {
+  struct Entry {
+    const Line* line;
+    double x, y;
+  };
+  std::vector<Entry> entries;
+  double height = 0;
+};
+
+Legend legend_in_a_column(const LineChart& chart) {
+  constexpr double kRow = 12;
+  Legend legend{{}, kRow};
+  double x = 6;
+  for (const Line& line : chart.lines) {
+    const double width = 38 + kLetter * double(line.name.size());
+    if (x > 6 && x + width > kColumnWidth) {
+      x = 6;
+      legend.height += kRow;
+    }
+    legend.entries.push_back({&line, x, legend.height - kRow});
+    x += width;
+  }
+  return legend;
+}
+
 std::string scale_text(double value) {
   return value == std::floor(value) ? fmt::format("{:.0f}", value) : fmt::format("{:.3g}", value);
 }
@@ -111,44 +159,43 @@ void heat_scale(Svg& svg, const HeatMap& map, double most, double x, double y, d
   svg.text(at, y + 23, "bound " + scale_text(*map.bound), Anchor::kMiddle, "bound-text");
 }
 
-}  // namespace
-
-std::string bars_svg(const BarChart& chart) {
-  constexpr double kNames = 170, kPlot = 300, kText = 180, kRow = 22, kTop = 6;
-  Svg svg(kNames + kPlot + kText, kTop + kRow * double(chart.bars.size()) + 38, chart.title);
-  const Axis axis = make_axis(chart.label, 0, bars_most(chart));
-  const double height = kRow * double(chart.bars.size());
-  svg.bottom_axis(axis, kNames, kTop, kPlot, height);
+Svg draw(const BarChart& chart, const BarsLayout& at) {
+  const double height = at.row * double(chart.bars.size());
+  Svg svg(at.names + at.plot + at.text, kBarsTop + height + 38, chart.title);
+  const Axis axis = make_axis(chart.label, 0, bars_most(chart), at.ticks);
+  svg.bottom_axis(axis, at.names, kBarsTop, at.plot, height);
   for (std::size_t i = 0; i < chart.bars.size(); ++i) {
     const Bar& bar = chart.bars[i];
-    const double y = kTop + kRow * double(i), middle = y + kRow / 2;
-    svg.name(kNames - 8, middle + 4, bar.name, 25);
-    svg.text(kNames + kPlot + 12, middle + 4, bar.text);
+    const double y = kBarsTop + at.row * double(i), middle = y + at.row / 2;
+    svg.name(at.names - 8, middle + 4, bar.name, at.letters);
+    svg.text(at.names + at.plot + 12, middle + 4, bar.text, Anchor::kStart, "value");
     if (!bar.value) continue;
-    const double w = kPlot * std::min(1.0, axis.at(*bar.value));
-    svg.rect(kNames, y + 4, w, kRow - 8,
+    const double w = at.plot * std::min(1.0, axis.at(*bar.value));
+    svg.rect(at.names, y + 4, w, at.row - 8,
              bar.beyond      ? "bar open"
              : bar.reference ? "bar ref"
                              : "bar",
              bar.name + ": " + bar.text);
-    if (bar.beyond) arrow(svg, kNames + w, middle);
-    if (bar.spread) whisker(svg, axis, *bar.spread, kNames, middle, kPlot);
+    if (bar.beyond) arrow(svg, at.names + w, middle);
+    if (bar.spread) whisker(svg, axis, *bar.spread, at.names, middle, at.plot);
   }
   if (chart.mark) {
-    const double at = kNames + kPlot * axis.at(*chart.mark);
-    svg.line(at, kTop, at, kTop + height, "mark");
+    const double x = at.names + at.plot * axis.at(*chart.mark);
+    svg.line(x, kBarsTop, x, kBarsTop + height, "mark");
   }
-  return svg.finish();
+  return svg;
 }
 
-std::string line_sample(int style) {
-  return fmt::format(R"(<svg class="sample" viewBox="0 0 30 10"><path d="M0 5L30 5" class="{}"/></svg>)",
-                     line_class(style));
-}
+/// Where the parts of a chart of lines lie.
+struct LinesLayout {
+  double left = 56, wide = 400, right = 14, high = 230;
+  Legend legend = {};
+};
 
-std::string lines_svg(const LineChart& chart) {
-  constexpr double kLeft = 56, kTop = 26, kWide = 400, kHigh = 230, kRight = 14;
-  Svg svg(kLeft + kWide + kRight, kTop + kHigh + 38, chart.title);
+Svg draw(const LineChart& chart, const LinesLayout& layout) {
+  const auto& [left, wide, right, high, legend] = layout;
+  constexpr double top = 26;
+  Svg svg(left + wide + right, top + high + 38 + legend.height, chart.title);
   Span x_span, y_span;
   for (const Line& line : chart.lines) {
     for (const auto& [x, y] : line.points) {
@@ -156,7 +203,10 @@ std::string lines_svg(const LineChart& chart) {
       x_span.add(x);
       y_span.add(y);
     }
-    for (const Spread& spread : line.band) y_span.add(spread.low), y_span.add(spread.high);
+    for (const Spread& spread : line.band) {
+      y_span.add(spread.low);
+      y_span.add(spread.high);
+    }
   }
   if (chart.target) y_span.add(*chart.target);
   if (x_span.empty() || y_span.empty()) x_span = y_span = Span{0, 1};
@@ -164,9 +214,9 @@ std::string lines_svg(const LineChart& chart) {
   const bool log = y_span.low > 0 && y_span.high > 50 * y_span.low;
   const Axis y =
       log ? make_log_axis(chart.y + " (log)", y_span.low, y_span.high) : make_axis(chart.y, y_span.low, y_span.high);
-  svg.left_axis(y, kLeft, kTop, kWide, kHigh);
-  svg.bottom_axis(x, kLeft, kTop, kWide, kHigh);
-  const Interval across{kLeft, kLeft + kWide}, down{kTop, kTop + kHigh};
+  svg.left_axis(y, left, top, wide, high);
+  svg.bottom_axis(x, left, top, wide, high);
+  const Interval across{left, left + wide}, down{top, top + high};
   for (const Line& line : chart.lines) {
     const std::string d = band_path(line, x, y, across, down);
     if (!d.empty()) svg.path(d, fmt::format("band b{}", line.style % kLineColours), line.name);
@@ -176,11 +226,32 @@ std::string lines_svg(const LineChart& chart) {
     if (!d.empty()) svg.path(d, line_class(line.style), line.name);
   }
   if (chart.target) {
-    const double at = kTop + kHigh * (1 - y.at(*chart.target));
-    svg.line(kLeft, at, kLeft + kWide, at, "mark");
-    svg.text(kLeft + kWide - 4, at - 4, fmt::format("target {:g}", *chart.target), Anchor::kEnd, "halo");
+    const double at = top + high * (1 - y.at(*chart.target));
+    svg.line(left, at, left + wide, at, "mark");
+    svg.text(left + wide - 4, at - 4, fmt::format("target {:g}", *chart.target), Anchor::kEnd, "halo");
   }
-  return svg.finish();
+  for (const Legend::Entry& entry : legend.entries) {
+    const double line = top + high + 38 + entry.y;
+    svg.path(fmt::format("M{0} {1}h22", coordinate(entry.x), coordinate(line + 6)), line_class(entry.line->style));
+    svg.text(entry.x + 26, line + 9, entry.line->name);
+  }
+  return svg;
+}
+
+}  // namespace
+
+std::string bars_svg(const BarChart& chart) { return draw(chart, BarsLayout{}).finish(); }
+Svg bars_in_column(const BarChart& chart) { return draw(chart, in_a_column(chart)); }
+
+std::string lines_svg(const LineChart& chart) { return draw(chart, LinesLayout{}).finish(); }
+Svg lines_in_column(const LineChart& chart) {
+  constexpr double kLeft = 40, kRight = 6;
+  return draw(chart, {kLeft, kColumnWidth - kLeft - kRight, kRight, 130, legend_in_a_column(chart)});
+}
+
+std::string line_sample(int style) {
+  return fmt::format(R"(<svg class="sample" viewBox="0 0 30 10"><path d="M0 5L30 5" class="{}"/></svg>)",
+                     line_class(style));
 }
 
 std::string stacks_svg(const StackChart& chart) {

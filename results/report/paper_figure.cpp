@@ -5,11 +5,12 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
-#include <filesystem>
+#include <regex>
 #include <set>
 
 #include "backends/base/error.h"
 #include "backends/base/text.h"
+#include "report_files.h"
 #include "results/files/files.h"
 #include "results/report/chart.h"
 #include "results/report/report_parts.h"
@@ -20,40 +21,24 @@ namespace {
 using report::Figure;
 
 constexpr std::size_t kMostPanels = 4;
-constexpr double kWidthInches = 3.33;  // a column of two
-
-/// Returns the text between single quotes, as gnuplot takes it in enhanced mode.
-std::string gnuplot_text(const std::string& text) {
-  std::string safe;
-  for (const char c : text) {
-    if (std::string_view("\\{}_^@&~").find(c) != std::string_view::npos) safe += '\\';
-    if (c == '\'') safe += '\'';
-    safe += c == '\n' ? ' ' : c;
-  }
-  return '\'' + safe + '\'';
-}
+constexpr double kTitle = 20;  // the height of a title
 
 struct Panel {
   std::string title;  // empty: no title
   std::string measure, scenario;
   Figure figure;
   bool bars = false;
-  double target = 0;
 };
-
-std::string title_line(const Panel& panel) {
-  return panel.title.empty() ? "unset title\n" : "set title " + gnuplot_text(panel.title) + "\n";
-}
 
 std::vector<Panel> panels_of(std::span<const TrialRow> rows, const std::string& reference, const std::string& id) {
   std::vector<Panel> panels;
   for (const Group& group : groups_of(rows, reference)) {
     const TrialLabels& labels = group.variants.front().trials.front()->labels;
     for (const Figure& figure : report::bar_figures(group)) {
-      if (figure.id == id) panels.push_back({"", labels.measure, labels.scenario, figure, true, 0});
+      if (figure.id == id) panels.push_back({"", labels.measure, labels.scenario, figure, true});
     }
     for (const Figure& figure : report::curve_figures(group)) {
-      if (figure.id == id) panels.push_back({"", labels.measure, labels.scenario, figure, false, labels.target_loss});
+      if (figure.id == id) panels.push_back({"", labels.measure, labels.scenario, figure, false});
     }
   }
   return panels;
@@ -67,91 +52,45 @@ void name_panels(std::vector<Panel>& panels) {
     panel.title = scenarios.size() == panels.size() ? panel.scenario : panel.measure + ", " + panel.scenario;
 }
 
-/// Returns an x axis from 0 to the end of the bars and whiskers, with few enough numbers below it for a column.
-std::string x_axis(const report::Rows& data) {
-  double most = 0;
-  for (std::size_t r = 1; r < data.size(); ++r) {
-    for (const std::string& cell : {data[r][2], data[r][4]}) {
-      if (!cell.empty() && cell != "inf") most = std::max(most, std::stod(cell));
-    }
-  }
-  const chart::Axis axis = chart::make_axis("", 0, most > 0 ? most : 1, 4);
-  std::string ticks;
-  for (const double tick : axis.ticks) ticks += fmt::format("{}{:g}", ticks.empty() ? "" : ", ", tick);
-  return fmt::format("set xrange [0:{:g}]\nset xtics ({})\n", axis.high, ticks);
+/// Returns the charts' style with values in the place of its variables, which few programs but browsers know.
+std::string plain_style() {
+  static const std::regex variable("(--[a-z-]+): ([^;]+);");
+  std::string style = kChartStyle;
+  const std::size_t end = style.find('}') + 1;
+  const std::string values = style.substr(0, end);
+  style.erase(0, end);
+  for (std::sregex_iterator value(values.begin(), values.end(), variable), none; value != none; ++value)
+    style = replaced(style, "var(" + value->str(1) + ")", value->str(2));
+  return style +
+         "svg text { font: 9px \"DejaVu Sans\", sans-serif; }\n"
+         "svg text.tick, svg text.label, svg text.halo, svg text.value { font-size: 8px; }\n"
+         "svg text.title { font-weight: 600; }\n.line { stroke-width: 1.6; }\n";
 }
 
-/// Returns the script for bars, in the order of the suite with the first on top.
-std::string bars_script(const Panel& panel) {
-  const report::Rows& rows = panel.figure.data;
-  std::string data, names, marks;
-  int place = int(rows.size()) - 1;
-  std::size_t longest = 0;
-  for (std::size_t r = 1; r < rows.size(); ++r, --place) {
-    const std::vector<std::string>& row = rows[r];
-    names += fmt::format("{}{} {}", names.empty() ? "" : ", ", gnuplot_text(row[0]), place);
-    const auto or_value = [&](const std::string& cell) { return cell.empty() ? row[2] : cell; };
-    if (!row[2].empty())
-      data += fmt::format("{} {} {} {} {}\n", row[2], place, or_value(row[3]), or_value(row[4]), (r - 1) % 8 + 1);
-    const std::string shown = replaced(row[5], " reached)", ")");
-    const bool beyond = row[5].starts_with('>') && !row[2].empty();  // the value lies somewhere beyond the bar
-    if (beyond) marks += fmt::format("set arrow from {0},{1} rto graph 0.12,0 filled lw 1.5 front\n", row[2], place);
-    marks += fmt::format("set label {} at graph 1.01, first {} left font ',6'\n", gnuplot_text(shown), place);
-    longest = std::max(longest, shown.size());
+/// Puts panels one below the other, each below its title, and `title` above all.
+std::string drawing(const std::vector<Panel>& panels, const std::string& title) {
+  std::string parts;
+  double y = 0;
+  const auto add_title = [&](const std::string& words) {
+    if (words.empty()) return;
+    y += kTitle;
+    parts += fmt::format("<text x=\"{}\" y=\"{}\" class=\"title mid\">{}</text>\n", chart::kColumnWidth / 2, y - 4,
+                         chart::markup(words));
+  };
+  add_title(title);
+  for (const Panel& panel : panels) {
+    add_title(panel.title);
+    parts += panel.figure.column.value().part(y);
+    y += panel.figure.column.value().height();
   }
-  const bool ratio = panel.figure.id == "speed-up";
   return fmt::format(
-      "$bars << EOD\n{}EOD\nunset label\nunset arrow\n{}{}set xlabel {}\nset ytics ({})\nset yrange "
-      "[0.4:{}.6]\n{}"
-      "unset ylabel\nunset key\nset rmargin {}\n{}"
-      "plot $bars using 1:2:(0):1:($2-0.32):($2+0.32):5 with boxxyerror fillstyle solid 0.55 border lc black "
-      "lc variable, $bars using 1:2:3:4 with xerrorbars lc black lw 1 pt 0\n",
-      data, marks, title_line(panel), gnuplot_text(panel.figure.title), names, rows.size() - 1, x_axis(rows),
-      3 + longest * 9 / 10, ratio ? "set arrow from 1, graph 0 to 1, graph 1 nohead dt 2 lc black front\n" : "");
+      "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0}in\" height=\"{1}in\" viewBox=\"0 0 {2} {3}\">\n"
+      "<style>\n{4}</style>\n<rect width=\"{2}\" height=\"{3}\" fill=\"#ffffff\"/>\n{5}</svg>\n",
+      chart::coordinate(chart::kColumnWidth / 96), chart::coordinate(y / 96), chart::coordinate(chart::kColumnWidth),
+      chart::coordinate(y), plain_style(), parts);
 }
 
 bool known(const std::string& cell) { return !cell.empty() && cell != "inf"; }
-
-/// Returns the largest number of a panel of lines: a band that is infinite ends there.
-std::string top_of(const report::Rows& data) {
-  double top = 0;
-  for (std::size_t r = 1; r < data.size(); ++r) {
-    for (const std::string& cell : {data[r][3], data[r][5]}) top = known(cell) ? std::max(top, std::stod(cell)) : top;
-  }
-  return fmt::format("{}", top);
-}
-
-/// Returns the script for medians as lines with points; behind them a band from the smallest to the largest repeat.
-std::string lines_script(const Panel& panel) {
-  const report::Rows& data = panel.figure.data;
-  const std::string top = top_of(data);
-  std::string blocks, bands, lines;
-  int style = 0;
-  for (std::size_t r = 1; r < data.size(); ++style) {
-    const std::string& variant = data[r][0];
-    const int kind = style % 8 + 1;
-    std::string line, band;
-    for (; r < data.size() && data[r][0] == variant; ++r) {
-      const std::string &x = data[r][2], &loss = data[r][3], &low = data[r][4], &high = data[r][5];
-      if (known(loss)) line += x + " " + loss + "\n";
-      if (known(low)) band += fmt::format("{} {} {}\n", x, low, known(high) ? high : top);
-    }
-    blocks += fmt::format("$line{0} << EOD\n{1}EOD\n$band{0} << EOD\n{2}EOD\n", style, line, band);
-    if (!band.empty())
-      bands += fmt::format(
-          "$band{} using 1:2:3 with filledcurves fillstyle transparent solid 0.2 noborder lc {} notitle, \\\n  ", style,
-          kind);
-    lines += fmt::format("{}$line{} using 1:2 with linespoints pt {} ps 0.45 pi 3 lw 1.6 lc {} dt {} title {}",
-                         lines.empty() ? "" : ", \\\n  ", style, kind + 3, kind, style % 5 + 1, gnuplot_text(variant));
-  }
-  if (panel.target > 0)
-    lines += fmt::format(", \\\n  {} with lines lc rgb '#777777' dt 3 lw 1 title 'target'", panel.target);
-  return fmt::format(
-      "{}unset label\nunset arrow\n{}set xlabel {}\nset ylabel 'loss'\nset ytics auto\nset xtics auto\nset "
-      "xrange [0:*]\n"
-      "set yrange [*:*]\nset rmargin 2\nset key top right samplen 2.5 spacing 0.9 font ',6'\nplot {}{}\n",
-      blocks, title_line(panel), gnuplot_text(data[0][2]), bands, lines);
-}
 
 /// Returns the values that occur of a label, in the order of the trials.
 template <class Get>
@@ -229,43 +168,28 @@ PaperFigure paper_figure(std::span<const TrialRow> rows, const std::string& refe
   const bool several = panels.size() > 1, none = title && title->empty();
   if (several && !none) name_panels(panels);
   if (!several) panels.front().title = title.value_or("");
-  PaperFigure figure{id, "", caption_of(rows, panels), int(panels.size())};
-  // Okabe and Ito, from dark to light and back so that neighbours differ in grey.
-  const char* colours[] = {"#0072B2", "#E69F00", "#000000", "#56B4E9", "#D55E00", "#009E73", "#CC79A7", "#B8A800"};
-  for (int i = 0; i < 8; ++i) figure.script += fmt::format("set linetype {} lc rgb '{}'\n", i + 1, colours[i]);
-  figure.script +=
-      "set border 3\nset tics nomirror out scale 0.5\nset title font ',8' offset 0,-0.7\nset grid lw 0.4\n";
   const bool above = several && title && !title->empty();
-  figure.script += fmt::format("set multiplot layout {},1{}\n", panels.size(),
-                               above ? " title " + gnuplot_text(*title) + " font ',8'" : std::string());
-  for (const Panel& panel : panels) figure.script += panel.bars ? bars_script(panel) : lines_script(panel);
-  figure.script += "unset multiplot\n";
-  return figure;
+  return {drawing(panels, above ? *title : ""), caption_of(rows, panels)};
 }
 
 void draw(const PaperFigure& figure, const std::string& file) {
-  const double height = (figure.id.starts_with("loss") ? 2.2 : 1.9) * figure.panels;
-  std::string terminal;
-  if (file.ends_with(".svg")) {
-    terminal = fmt::format("svg size {:.0f},{:.0f} dynamic font 'DejaVu Sans,7'", kWidthInches * 96, height * 96);
-  } else if (file.ends_with(".png")) {
-    terminal = fmt::format("pngcairo size {:.0f},{:.0f} font 'DejaVu Sans,7' fontscale 3.1 linewidth 3 pointscale 3",
-                           kWidthInches * 300, height * 300);
-  } else if (file.ends_with(".pdf")) {
-    terminal = fmt::format("pdfcairo size {}in,{}in font 'DejaVu Sans,7'", kWidthInches, height);
-  } else {
+  if (file.ends_with(".svg")) return write_file(file, figure.svg);
+  if (!file.ends_with(".png") && !file.ends_with(".pdf"))
     throw usage_error("-o " + file + ": figures end in .svg, .png or .pdf");
+  if (std::system("rsvg-convert --version >/dev/null 2>&1") != 0) {
+    throw environment_error(
+        "PNG and PDF are made by rsvg-convert, which is not there: apt-get install librsvg2-bin fonts-dejavu-core, or "
+        "write FILE.svg");
   }
-  if (std::system("gnuplot --version >/dev/null 2>&1") != 0)
-    throw environment_error("figures are drawn by gnuplot, which is not there: apt-get install gnuplot-nox");
   const TemporaryFolder folder;
-  const std::string drawn = folder / "figure";
-  write_file(folder / "script",
-             "set terminal " + terminal + "\nset output '" + replaced(drawn, "'", "''") + "'\n" + figure.script);
-  const std::string command = "gnuplot " + shell_word(folder / "script") + " >" + shell_word(folder / "log") + " 2>&1";
+  write_file(folder / "figure.svg", figure.svg);
+  const std::string format = file.substr(file.size() - 3);
+  const std::string command = "rsvg-convert --format " + format + (format == "png" ? " --dpi-x 300 --dpi-y 300" : "") +
+                              " --output " + shell_word(folder / "figure") + " " + shell_word(folder / "figure.svg") +
+                              " 2>" + shell_word(folder / "log");
   if (std::system(command.c_str()) != 0)
-    throw environment_error("gnuplot failed: " + read_file(folder / "log").value_or("it said nothing"));
-  write_file(file, read_file(drawn).value_or(""));
+    throw environment_error("rsvg-convert failed: " + read_file(folder / "log").value_or("it said nothing"));
+  write_file(file, read_file(folder / "figure").value_or(""));
 }
 
 }  // namespace hopbench

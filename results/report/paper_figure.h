@@ -1,5 +1,5 @@
-// One figure of a run for a paper: sized for a column and drawn by gnuplot. Dashes and points tell its lines apart as
-// well as colours (Okabe and Ito's, which colour-blind readers tell apart, ordered so that greys differ).
+// One figure of a run for a paper: the page's own drawing, laid out for a column. Dashes tell its lines apart as well
+// as colours (Okabe and Ito's, which colour-blind readers tell apart).
 #pragma once
 
 #include <optional>
@@ -17,10 +17,8 @@ struct PaperFigureKind {
 std::span<const PaperFigureKind> paper_figures();
 
 struct PaperFigure {
-  std::string id;
-  std::string script;   // for gnuplot, with its data, without terminal and output
+  std::string svg;      // 3.33 inches wide
   std::string caption;  // the text to put below it: n, seeds, clock, evaluated model, tuned or not, reading
-  int panels = 1;
 };
 
 /// Makes a figure of these trials, with a panel for each measure and scenario that has such a figure, at most four.
@@ -31,7 +29,7 @@ PaperFigure paper_figure(std::span<const TrialRow> rows, const std::string& refe
                          const std::optional<std::string>& title = std::nullopt);
 
 /// Draws the figure into FILE.svg, .png (300 dots an inch) or .pdf (fonts embedded). Error(kUsage) for another ending,
-/// Error(kEnvironment) if gnuplot is not there or fails.
+/// Error(kEnvironment) if rsvg-convert, which makes PNG and PDF of the SVG, is not there or fails.
 void draw(const PaperFigure& figure, const std::string& file);
 
 }  // namespace hopbench

@@ -99,11 +99,11 @@ std::string Page::finish(const std::string& title, const std::string& below) con
       "script-src 'unsafe-inline'\">\n"
       "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
       "<meta name=\"color-scheme\" content=\"light dark\">\n<title>hopbench: "
-      "{0}</title>\n<style>\n{1}</style>\n</head>\n<body>\n"
+      "{0}</title>\n<style>\n{8}{1}</style>\n</head>\n<body>\n"
       "{2}<header><h1>{0}</h1>\n<p>{7}</p></header>\n<nav>\n{3}</nav>\n{4}{5}"
       "<script>\n{6}</script>\n</body>\n</html>\n",
       markup(title), kReportStyle, Fills::patterns(), contents, body_, sections_.empty() ? "" : "</section>\n",
-      kReportScript, markup(below));
+      kReportScript, markup(below), kChartStyle);
 }
 
 std::string rank_name(const RankRecord& rank) {

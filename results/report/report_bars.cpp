@@ -59,7 +59,7 @@ Figure rate_figure(const Group& group, const char* id, const std::string& label,
     chart.bars.push_back(median_bar(group, variant, values));
     data.push_back(bar_row(chart.bars.back(), values.size()));
   }
-  return {label, chart::bars_svg(chart), "", {}, std::move(data), false, id};
+  return {label, chart::bars_svg(chart), "", {}, std::move(data), false, id, chart::bars_in_column(chart)};
 }
 
 /// Returns the bar of a time to target. A trial that did not reach it counts as later than any other, as in the table.
@@ -90,7 +90,8 @@ Figure reach_figure(const Group& group, double target) {
     chart.bars.push_back(reach_bar(group, variant));
     data.push_back(bar_row(chart.bars.back(), variant.ok().size()));
   }
-  return {"time to target, s", chart::bars_svg(chart), "", {}, std::move(data), false, "time-to-target"};
+  return {"time to target, s", chart::bars_svg(chart),      "", {}, std::move(data), false,
+          "time-to-target",    chart::bars_in_column(chart)};
 }
 
 Bar speed_up_bar(const Group& group, const Variant& variant) {
@@ -122,7 +123,7 @@ Figure speed_up_figure(const Group& group) {
     chart.bars.push_back(speed_up_bar(group, variant));
     data.push_back(bar_row(chart.bars.back(), n));
   }
-  return {title, chart::bars_svg(chart), "", {}, std::move(data), false, "speed-up"};
+  return {title, chart::bars_svg(chart), "", {}, std::move(data), false, "speed-up", chart::bars_in_column(chart)};
 }
 
 const TrialLabels& labels_of(const Group& group) { return group.variants.front().trials.front()->labels; }
@@ -215,7 +216,8 @@ Figure curve_figure(const Group& group, const CurveKind& kind) {
     }
     ++style;
   }
-  return {kind.title, chart::lines_svg(chart), std::move(legend), {}, std::move(data), false, kind.id};
+  return {kind.title, chart::lines_svg(chart),      std::move(legend), {}, std::move(data), false,
+          kind.id,    chart::lines_in_column(chart)};
 }
 
 bool has_curve(const Group& group) {

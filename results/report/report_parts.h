@@ -3,12 +3,14 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "results/report/chart.h"
 #include "results/report/report.h"
 #include "results/tables/summary_parts.h"
 
@@ -22,7 +24,8 @@ struct Figure {
   std::vector<std::string> notes;
   Rows data;
   bool wide = false;
-  std::string id = {};  // its name if it is asked for alone: "rate"; empty: it is in pages only
+  std::string id = {};                    // its name if it is asked for alone: "rate"; empty: it is in pages only
+  std::optional<chart::Svg> column = {};  // the same for a paper, if it has a name
 };
 
 /// The page's body as it grows. Titles and texts are plain and get escaped; `raw` takes markup.
