@@ -10,7 +10,7 @@ namespace hopbench {
 
 /// A word that users of other tools type, in lower case without '-' and '_', and the names that it may mean here.
 struct Synonym {
-  std::string_view word;
+  std::string word;
   std::vector<const char*> names;
 };
 std::span<const Synonym> synonyms();
