@@ -60,6 +60,11 @@ def hopbench(*words, before=(), accepted=(0,), progress=False, cwd=None):
     return ended.stdout
 
 
+def children(pid):
+    """Returns the processes that `pid` started."""
+    return [int(child) for task in pathlib.Path(f"/proc/{pid}/task").iterdir() for child in (task / "children").read_text().split()]
+
+
 def rows_of(path):
     """Returns the rows of a table that hopbench wrote."""
     with open(path, newline="", encoding="utf-8") as file:
