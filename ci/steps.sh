@@ -12,6 +12,17 @@ lacks() { say "$*"; exit 6; }
 # show_help: prints the comment at the beginning of the script.
 show_help() { sed -n '2,/^set -/{/^#/s/^# \{0,1\}//p}' "$0"; }
 
+# take_json WORD...: sets json to the file that --json names ("" without), and words to the other words.
+take_json() {
+  json="" words=()
+  while [ $# -gt 0 ]; do
+    case "$1" in
+      --json) json=$(realpath "${2:?--json wants a file}"); shift 2 ;;
+      *) words+=("$1"); shift ;;
+    esac
+  done
+}
+
 # program_under_test: prints $HOPBENCH, or the program that ci/setup builds.
 program_under_test() {
   local build

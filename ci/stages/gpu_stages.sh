@@ -173,7 +173,7 @@ layers() {
   if grep -q 'was left out' "$raw/layers.txt"; then reason="see layers.txt: a model was left out"; return 1; fi
 }
 
-# hopbench and PyTorch in turns; the call of hopbench is in gpu_peer.py (`hopbench_turn`).
+# hopbench and PyTorch in turns; the call of hopbench is in ci/studies/gpu_peer (`hopbench_turn`).
 benchmarks() {
   [ -n "$python" ] || { reason="there is no python3"; return 77; }
   local code=0 with=()
