@@ -66,7 +66,7 @@ void add_bench_transport(CLI::App& bench, Parsed& parsed) {
   transport.add_option("--interface", o.interface, "network interface (default: loopback)");
   transport.add_option("--backend", o.backend, "cuda: vectors lie on the GPU, and so does the limit")
       ->check(CLI::IsMember({"cuda"}));
-  transport.add_option("--mpi-peer", o.mpi_peer, "the same over MPI: ci/transport makes and names this program")
+  transport.add_option("--mpi-peer", o.mpi_peer, "the same over MPI: ci/studies/transport makes this program")
       ->check(CLI::ExistingFile);
   transport.add_flag("--json", o.json, "as JSON");
   transport.callback([&] { parsed.command = [&] { return command_bench_transport(parsed.bench_transport); }; });

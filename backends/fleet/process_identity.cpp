@@ -16,6 +16,7 @@ struct Family {
   std::vector<const char*> size;
   const char* local_size = nullptr;
   std::vector<const char*> run = {};  // joined; HOPBENCH_JOB before all of them
+  const char* machines = nullptr;     // their number; if it is 1, all processes are on one, without local_size
   const char* needs = nullptr;        // without this variable it is not ours
 };
 
@@ -24,14 +25,20 @@ const std::vector<Family>& families() {
       {"HOPBENCH_RANK", {"HOPBENCH_WORLD_SIZE"}},
       {"RANK", {"WORLD_SIZE"}, "LOCAL_WORLD_SIZE", {"TORCHELASTIC_RUN_ID"}},
       {"OMPI_COMM_WORLD_RANK", {"OMPI_COMM_WORLD_SIZE"}, "OMPI_COMM_WORLD_LOCAL_SIZE", {"PMIX_NAMESPACE"}},
-      {"PMI_RANK", {"PMI_SIZE"}, "MPI_LOCALNRANKS", {"SLURM_JOB_ID", "SLURM_STEP_ID"}},
+      // Flux sets PMI_RANK, too, but no name of the run beside it.
+      {"FLUX_TASK_RANK", {"FLUX_JOB_SIZE"}, nullptr, {"FLUX_JOB_ID"}, "FLUX_JOB_NNODES"},
+      {"PMI_RANK", {"PMI_SIZE"}, "MPI_LOCALNRANKS", {"SLURM_JOB_ID", "SLURM_STEP_ID"}, "SLURM_STEP_NUM_NODES"},
       {"MV2_COMM_WORLD_RANK", {"MV2_COMM_WORLD_SIZE"}, "MV2_COMM_WORLD_LOCAL_SIZE"},
       // A batch script has SLURM_PROCID too, but only what srun starts has a step.
       {"SLURM_PROCID",
        {"SLURM_STEP_NUM_TASKS", "SLURM_NTASKS"},
        nullptr,
        {"SLURM_JOB_ID", "SLURM_STEP_ID"},
+       "SLURM_STEP_NUM_NODES",
        "SLURM_STEP_ID"},
+      // PMIx tells the number of processes to its library only.
+      {"PMIX_RANK", {"HOPBENCH_WORLD_SIZE"}, nullptr, {"PMIX_NAMESPACE"}},
+      {"SKYPILOT_NODE_RANK", {"SKYPILOT_NUM_NODES"}, nullptr, {"SKYPILOT_TASK_ID"}},
       {"JOB_COMPLETION_INDEX", {"HOPBENCH_WORLD_SIZE"}},
   };
   return known;
@@ -110,9 +117,9 @@ ProcessIdentity identity_of(const Environment& environment) {
                       " processes, numbered from 0: these variables contradict each "
                       "other");
   }
-  if (reader.has(family->local_size)) standing.local_size = reader.number(family->local_size, 1);
-  const bool by_srun = standing.by == "SLURM_PROCID" || (standing.by == "PMI_RANK" && standing.local_size == 0);
-  if (by_srun && reader.has("SLURM_STEP_NUM_NODES") && reader.number("SLURM_STEP_NUM_NODES", 1) == 1) {
+  if (reader.has(family->local_size)) {
+    standing.local_size = reader.number(family->local_size, 1);
+  } else if (reader.has(family->machines) && reader.number(family->machines, 1) == 1) {
     standing.local_size = standing.size;
   }
   name_run(reader, *family, standing);

@@ -1,10 +1,11 @@
 # CUDA, where nvcc and cuDNN's headers are: the kernels are compiled in, the runtime is linked statically, and the driver,
 # cuBLAS and cuDNN are loaded when a run asks for them. So the program starts, and computes on the CPU, without any.
 #
-#   HOPBENCH_CUDA          AUTO, ON or OFF
+#   HOPBENCH_CUDA          AUTO: if nvcc and cudnn.h are found; ON: required, and compiled for all GPUs from sm_80 on that nvcc knows; OFF
 #   CUDACXX                nvcc, where it is neither in PATH nor in /usr/local/cuda
 #   CUDNN_INCLUDE          the folder of cudnn.h (looked for in the toolkit and in python3's nvidia-cudnn package)
-#   CMAKE_CUDA_ARCHITECTURES  which GPUs; else all from sm_80 on that nvcc knows
+#   CMAKE_CUDA_ARCHITECTURES  which GPUs. Without it AUTO compiles for all, too, if this machine has a GPU, and else once, as PTX of sm_80:
+#                          so a login node builds quickly, and the driver of its GPUs compiles the rest when a program starts
 set(HB_HAVE_CUDA OFF)
 set(HB_NO_CUDA "it was configured with HOPBENCH_CUDA=OFF")
 if(HOPBENCH_CUDA STREQUAL "OFF")
@@ -44,19 +45,24 @@ endif()
 set(CMAKE_CUDA_COMPILER "${NVCC}")
 set(CMAKE_CUDA_HOST_COMPILER g++ CACHE STRING "the host compiler of nvcc")   # which does not take clang 14
 if(NOT CMAKE_CUDA_ARCHITECTURES)
-  execute_process(COMMAND "${NVCC}" --list-gpu-arch OUTPUT_VARIABLE known)
-  foreach(architecture 80 86 89 90 100 120)
-    if(known MATCHES "compute_${architecture}\n")
-      list(APPEND architectures ${architecture}-real)
-      set(newest ${architecture})
+  file(GLOB gpus /dev/nvidia[0-9]*)
+  if(HOPBENCH_CUDA STREQUAL "AUTO" AND NOT gpus)
+    set(CMAKE_CUDA_ARCHITECTURES 80-virtual)   # not cached: with ON, or where there is a GPU, the next configuration compiles for all
+  else()
+    execute_process(COMMAND "${NVCC}" --list-gpu-arch OUTPUT_VARIABLE known)
+    foreach(architecture 80 86 89 90 100 120)
+      if(known MATCHES "compute_${architecture}\n")
+        list(APPEND CMAKE_CUDA_ARCHITECTURES ${architecture}-real)
+        set(newest ${architecture})
+      endif()
+    endforeach()
+    if("90-real" IN_LIST CMAKE_CUDA_ARCHITECTURES AND NOT newest EQUAL 90)   # for those between 90 and the newest that are not named
+      list(APPEND CMAKE_CUDA_ARCHITECTURES 90-virtual)
     endif()
-  endforeach()
-  list(APPEND architectures ${newest}-virtual)
-  if("90-real" IN_LIST architectures AND NOT newest EQUAL 90)   # for those between 90 and the newest that are not named
-    list(APPEND architectures 90-virtual)
+    list(APPEND CMAKE_CUDA_ARCHITECTURES ${newest}-virtual)
   endif()
-  set(CMAKE_CUDA_ARCHITECTURES ${architectures} CACHE STRING "GPUs to build for")
 endif()
+message(STATUS "hopbench: CUDA for ${CMAKE_CUDA_ARCHITECTURES}")
 enable_language(CUDA)
 if(NOT CMAKE_CUDA20_STANDARD_COMPILE_OPTION)   # CMake 3.25 does not know it of nvcc 13
   set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION -std=c++20)

@@ -14,8 +14,6 @@ packages() {  # of what ci/setup installs, those of which something travels
   done
 }
 
-installed() { dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null | grep -qx installed; }
-
 # A library that is there as a static one travels as that only: headers, CMake's files, libraries with all their names, licence.
 files_of() {
   local file
@@ -63,7 +61,7 @@ plan() {
   total=$(($(bytes_of_checkout) + $(bytes_of_programs))) missing="" too_large=""
   : >"$work/plan"; : >"$work/files"
   for package in $(packages); do
-    if ! installed "$package"; then missing+=" $package"; continue; fi
+    if [ -z "$(installed "$package")" ]; then missing+=" $package"; continue; fi
     list=$(files "$package")
     bytes=$(tr '\n' '\0' <<<"$list" | bytes_of)
     case "$package" in dataset-*)

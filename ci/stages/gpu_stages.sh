@@ -173,12 +173,12 @@ layers() {
   if grep -q 'was left out' "$raw/layers.txt"; then reason="see layers.txt: a model was left out"; return 1; fi
 }
 
-# hopbench and PyTorch in turns; the call of hopbench is in gpu_peer.py (`hopbench_turn`).
+# hopbench and PyTorch in turns; the call of hopbench is in ci/studies/gpu_peer (`hopbench_turn`).
 benchmarks() {
   [ -n "$python" ] || { reason="there is no python3"; return 77; }
   local code=0 with=()
   if have hopbench; then with=(--hopbench "$(program hopbench)" --libraries "$library_path"); fi
-  limited "$python" ci/peers/gpu_peer.py "${with[@]}" "${peer[@]}" --seconds $(($(left) - 45)) >"$raw/bench.jsonl" 2>"$raw/bench.txt" || code=$?
+  limited "$python" ci/studies/gpu_peer "${with[@]}" "${peer[@]}" --seconds $(($(left) - 45)) >"$raw/bench.jsonl" 2>"$raw/bench.txt" || code=$?
   "$python" ci/stages/gpu_tables.py "$raw" || return
   if [ "$code" = 6 ]; then reason=$(tail -n 1 "$raw/bench.txt"); return 77; fi
   [ "$code" = 0 ] || reason="see bench.txt: $(tail -n 1 "$raw/bench.txt")"

@@ -1,4 +1,4 @@
-"""Tables of what ci/peers/gpu_peer.py measured: FOLDER/bench.jsonl becomes FOLDER/steps.csv, memory.csv and bench.md.
+"""Tables of what ci/studies/gpu_peer measured: FOLDER/bench.jsonl becomes FOLDER/steps.csv, memory.csv and bench.md.
 
 gpu_tables.py FOLDER
 

@@ -27,7 +27,7 @@ struct BenchTransportOptions {
   std::int64_t begin = 8, end = 64 << 20;      // bytes
   int factor = 8, ranks = 2, neighbours = 0;   // neighbours 0: 2, or 1 if there are 2 ranks
   int iterations = 0, warmup = 5, rounds = 5;  // iterations 0: enough for 64 MiB, from 20 to 1000
-  std::string mpi_peer;                        // a program (ci/peers/mpi_peer.cpp); empty: none
+  std::string mpi_peer;                        // a program (ci/studies/mpi_peer.cpp); empty: none
   std::string interface;                       // empty: loopback
   std::string backend;                         // cuda: vectors lie on the GPU
   bool json = false;

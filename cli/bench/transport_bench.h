@@ -18,7 +18,7 @@ namespace hopbench {
 ///   a transport's name     ours: what a protocol's send, gather, reduce and ring_mean take
 ///   "bare NAME"            the same without us (exchange.h); gloo's all-reduces: "bare gloo ring", "... bcube", ...
 ///   "in place"             no transport at all
-///   "open mpi"             the same by a program for mpirun (ci/peers/mpi_peer.cpp)
+///   "open mpi"             the same by a program for mpirun (ci/studies/mpi_peer.cpp)
 struct WayBench {
   std::string way;
   ExchangeSpec exchange;  // of rank 0

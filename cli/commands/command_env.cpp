@@ -46,11 +46,11 @@ std::vector<LauncherValue> launcher_values() {
   // The launcher that is nearest to the process comes first. OMPI_UNIVERSE_SIZE counts slots, not ranks.
   static const std::vector<std::pair<const char*, std::vector<const char*>>> known{
       {"rank",
-       {"HOPBENCH_RANK", "RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "MV2_COMM_WORLD_RANK", "SLURM_PROCID",
-        "JOB_COMPLETION_INDEX"}},
+       {"HOPBENCH_RANK", "RANK", "OMPI_COMM_WORLD_RANK", "FLUX_TASK_RANK", "PMI_RANK", "MV2_COMM_WORLD_RANK",
+        "SLURM_PROCID", "PMIX_RANK", "SKYPILOT_NODE_RANK", "JOB_COMPLETION_INDEX"}},
       {"world size",
-       {"HOPBENCH_WORLD_SIZE", "WORLD_SIZE", "OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MV2_COMM_WORLD_SIZE",
-        "SLURM_NTASKS"}},
+       {"HOPBENCH_WORLD_SIZE", "WORLD_SIZE", "OMPI_COMM_WORLD_SIZE", "FLUX_JOB_SIZE", "PMI_SIZE", "MV2_COMM_WORLD_SIZE",
+        "SLURM_NTASKS", "SKYPILOT_NUM_NODES"}},
       {"local rank", {"LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "SLURM_LOCALID"}},
       {"address", {"MASTER_ADDR"}},
       {"port", {"MASTER_PORT"}},

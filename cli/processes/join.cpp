@@ -13,6 +13,7 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <string_view>
 
 #include "backends/base/error.h"
 #include "backends/base/text.h"
@@ -127,7 +128,9 @@ std::string own_program() {
 ProcessIdentity place_in_run(const RunOptions& options) {
   const bool runs_apart = !options.shard.empty() && std::getenv("HOPBENCH_WORLD_SIZE") == nullptr;
   return identity_of([&](const char* name) -> const char* {
-    return runs_apart && std::strcmp(name, "JOB_COMPLETION_INDEX") == 0 ? nullptr : std::getenv(name);
+    const std::string_view text = name;
+    const bool numbers_machines = text == "JOB_COMPLETION_INDEX" || text == "SKYPILOT_NODE_RANK";
+    return runs_apart && numbers_machines ? nullptr : std::getenv(name);
   });
 }
 

@@ -1,5 +1,5 @@
-// How far rates in virtual time were from those of real processes. `ci/prediction errors` measures it and writes the
-// file, suites/advice/model_error.csv; docs/advice.md describes it.
+// How far rates in virtual time were from those of real processes. `ci/studies/prediction errors` measures it, and
+// writes the file, suites/advice/model_error.csv; docs/advice.md describes it.
 #pragma once
 
 #include <array>

@@ -27,7 +27,7 @@ class CiSteps : public testing::Test {
   }
   /// Returns what these words print.
   std::string call(const std::string& words) {
-    folder_.write("call", "set -e; root='" + folder_.path() + "'; . '" + source_dir() + "/ci/steps.sh'; " + words);
+    folder_.write("call", "set -e; . '" + source_dir() + "/ci/steps.sh'; root='" + folder_.path() + "'; " + words);
     FILE* const pipe = popen(("PATH='" + (folder_ / "bin") + "':$PATH bash '" + (folder_ / "call") + "'").c_str(), "r");
     std::string text;
     for (int c; (c = std::fgetc(pipe)) != EOF;) text.push_back(static_cast<char>(c));

@@ -224,12 +224,12 @@ TEST(SixteenWorkers, RunAtTheRatesOfTheory) {
 }
 
 TEST(SixteenWorkers, AreExplainedByTheScriptWithoutARun) {
-  FILE* const pipe = popen(("HOPBENCH=/no/program '" + source_dir() + "/ci/sixteen' --help 2>&1").c_str(), "r");
+  FILE* const pipe = popen(("HOPBENCH=/no/program '" + source_dir() + "/ci/studies/sixteen' --help 2>&1").c_str(), "r");
   std::string text;
   char piece[4096];
   for (std::size_t got; (got = fread(piece, 1, sizeof piece, pipe)) > 0;) text.append(piece, got);
   EXPECT_EQ(pclose(pipe), 0) << text;
-  EXPECT_NE(text.find("ci/sixteen [--json] [RUN OPTION...]"), std::string::npos) << text;
+  EXPECT_NE(text.find("ci/studies/sixteen [--json] [RUN OPTION...]"), std::string::npos) << text;
 }
 
 TEST(SixteenWorkers, MediansOfPragueAreThoseOfThePage) {

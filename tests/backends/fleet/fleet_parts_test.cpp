@@ -64,6 +64,18 @@ TEST(ProcessIdentity, IsReadFromEachLauncher) {
   EXPECT_EQ(standing({{"PMI_RANK", "1"}, {"PMI_SIZE", "2"}}).number, 1);
   EXPECT_EQ(standing({{"MV2_COMM_WORLD_RANK", "1"}, {"MV2_COMM_WORLD_SIZE", "2"}}).number, 1);
   EXPECT_EQ(standing({{"JOB_COMPLETION_INDEX", "5"}, {"HOPBENCH_WORLD_SIZE", "6"}}).number, 5);
+  EXPECT_EQ(standing({{"PMIX_RANK", "1"}, {"PMIX_NAMESPACE", "ns"}, {"HOPBENCH_WORLD_SIZE", "2"}}).run, "ns");
+  EXPECT_EQ(standing({{"SKYPILOT_NODE_RANK", "1"}, {"SKYPILOT_NUM_NODES", "2"}, {"SKYPILOT_TASK_ID", "t"}}).run, "t");
+  const ProcessIdentity flux = standing({{"FLUX_TASK_RANK", "3"},
+                                         {"FLUX_JOB_SIZE", "4"},
+                                         {"FLUX_JOB_NNODES", "1"},
+                                         {"FLUX_JOB_ID", "f1"},
+                                         {"PMI_RANK", "3"},
+                                         {"PMI_SIZE", "4"}});
+  EXPECT_EQ(flux.by, "FLUX_TASK_RANK");
+  EXPECT_EQ(flux.number, 3);
+  EXPECT_EQ(flux.local_size, 4);
+  EXPECT_EQ(flux.run, "f1");
   const ProcessIdentity torch =
       standing({{"RANK", "1"}, {"WORLD_SIZE", "2"}, {"MASTER_ADDR", "a"}, {"MASTER_PORT", "29500"}});
   EXPECT_EQ(torch.address, "a:29500");

@@ -172,6 +172,7 @@ TEST_F(Shards, OfRealProcessesNeedAPaceThatTheSuiteGives) {
 TEST_F(Shards, OfAnIndexedJobAreRunsOfTheirOwn) {
   const Args shard{"run", "a.toml", "--list", "--shard", "2/3"};
   EXPECT_EQ(run(shard, {"JOB_COMPLETION_INDEX=1"}).out, fine(shard).out);
+  EXPECT_EQ(run(shard, {"SKYPILOT_NODE_RANK=1", "SKYPILOT_NUM_NODES=2"}).out, fine(shard).out);
   EXPECT_THAT(refused({"run", "a.toml", "--list"}, {"JOB_COMPLETION_INDEX=1"}), HasSubstr("HOPBENCH_WORLD_SIZE"));
   const Ended by_variable = run({"run", "a.toml", "--list"}, {"HOPBENCH_SHARD=2/3"});
   EXPECT_EQ(by_variable.out, fine(shard).out);

@@ -1,4 +1,4 @@
-// The operations of `hopbench bench transport` over MPI, for mpirun: what ci/transport compiles and measures beside.
+// The operations of `hopbench bench transport` over MPI, for mpirun: ci/studies/transport compiles and measures it.
 //
 //   mpi_peer OPERATION FLOATS NEIGHBOURS ITERATIONS WARMUP      OPERATION: 0 pingpong, 1 average, 2 allreduce
 //
