@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <memory>
 #include <numeric>
 #include <utility>
 
@@ -34,32 +35,23 @@ struct Lane {
   std::vector<std::int32_t> labels;
 };
 
-/// A lane for as long as this lives. There is one for every worker and one for evaluation; who finds none free waits
-/// for the first, which is lent most.
-class Loan {
- public:
-  explicit Loan(std::vector<Lane>& lanes) {
-    while (true) {
-      for (Lane& lane : lanes) {
-        if (lane.lent.test_and_set(std::memory_order_acquire)) continue;
-        lane_ = &lane;
-        return;
-      }
-      lanes.front().lent.wait(true);
-    }
+struct GiveBack {
+  void operator()(Lane* lane) const {
+    lane->lent.clear(std::memory_order_release);
+    lane->lent.notify_all();
   }
-  ~Loan() {
-    lane_->lent.clear(std::memory_order_release);
-    lane_->lent.notify_all();
-  }
-  Loan(const Loan&) = delete;
-  Loan& operator=(const Loan&) = delete;
-  Lane* operator->() const { return lane_; }
-  Lane& operator*() const { return *lane_; }
-
- private:
-  Lane* lane_ = nullptr;
 };
+using Loan = std::unique_ptr<Lane, GiveBack>;
+/// Lends a lane. There is one for every worker and one for evaluation; who finds none free waits for the first, which
+/// is lent most.
+Loan borrow(std::vector<Lane>& lanes) {
+  while (true) {
+    for (Lane& lane : lanes) {
+      if (!lane.lent.test_and_set(std::memory_order_acquire)) return Loan(&lane);
+    }
+    lanes.front().lent.wait(true);
+  }
+}
 
 /// One worker's place in the data.
 struct Worker {
@@ -225,7 +217,7 @@ Batch Training::gather(Lane& lane, const Dataset& from, std::size_t first, std::
 
 void Training::columns(int worker, std::uint64_t first, int count, std::vector<std::uint32_t>& to) {
   HB_ASSERT(sparse_);
-  const Loan lane(lanes_);
+  const Loan lane = borrow(lanes_);
   lane->samples.resize(static_cast<std::size_t>(count));
   name_samples(worker, first, lane->samples, {});
   to.assign(1, static_cast<std::uint32_t>(size_ - 1));  // the bias
@@ -236,14 +228,14 @@ void Training::columns(int worker, std::uint64_t first, int count, std::vector<s
 }
 
 Vec Training::initial() const {
-  const Loan lane(lanes_);
+  const Loan lane = borrow(lanes_);
   return learner(*lane, spec_.batch).initial(spec_.seed, spec_.repeat);
 }
 
 float Training::gradient(const Payload& x, int worker, std::uint64_t first, int count, Vec& g,
                          const std::function<void(int bucket)>& done) {
   HB_ASSERT(x.size() == size_ && (sparse_ || g.size() == size_) && count > 0);
-  const Loan lane(lanes_);
+  const Loan lane = borrow(lanes_);
   lane->samples.resize(static_cast<std::size_t>(count));
   lane->crops.resize(spec_.augment == Augment::kNone ? 0 : lane->samples.size());
   name_samples(worker, first, lane->samples, lane->crops);
@@ -258,7 +250,7 @@ float Training::gradient(const Payload& x, int worker, std::uint64_t first, int 
 
 Evaluation Training::evaluate(const Payload& x) {
   HB_ASSERT(x.size() == size_ && spec_.evaluation_samples > 0);
-  const Loan lane(lanes_);
+  const Loan lane = borrow(lanes_);
   lane->crops.clear();
   const std::size_t total = std::min(data_.test->size(), static_cast<std::size_t>(spec_.evaluation_samples));
   Learner& scored = learner(*lane, spec_.batch);
@@ -277,8 +269,20 @@ Evaluation Training::evaluate(const Payload& x) {
   return {sum.loss_sum / static_cast<double>(total), static_cast<double>(sum.correct) / static_cast<double>(total)};
 }
 
-/// Parameters without numbers. Its data set is a count: that of Fashion-MNIST, divided equally.
-class TimingOnly final : public Workload {
+/// A workload whose vectors hold no numbers: gradients cost time and bytes only.
+class WithoutNumbers : public Workload {
+ public:
+  Space& space() const override { return null_space(); }
+  Vec initial() const override { return Vec(size(), null_space()); }
+  float gradient(const Payload&, int, std::uint64_t, int, Vec&, const std::function<void(int)>& done) override {
+    for (std::size_t b = 0; done && b < buckets().size(); ++b) done(static_cast<int>(b));
+    return 0;
+  }
+  Evaluation evaluate(const Payload&) override { return {}; }
+};
+
+/// Parameters of any number. Its data set is a count: that of Fashion-MNIST, divided equally.
+class TimingOnly final : public WithoutNumbers {
  public:
   explicit TimingOnly(WorkloadSpec spec) : spec_(std::move(spec)) {
     if (spec_.size == 0)
@@ -288,16 +292,9 @@ class TimingOnly final : public Workload {
   }
   const WorkloadSpec& spec() const override { return spec_; }
   std::size_t size() const override { return spec_.size; }
-  Space& space() const override { return null_space(); }
-  Vec initial() const override { return Vec(spec_.size, null_space()); }
   const std::vector<Bucket>& buckets() const override { return buckets_; }
   std::vector<Tensor> tensors() const override { return square_tensors(buckets_); }
   double flops_per_sample() const override { return 0; }
-  float gradient(const Payload&, int, std::uint64_t, int, Vec&, const std::function<void(int)>& done) override {
-    for (std::size_t b = 0; done && b < buckets_.size(); ++b) done(static_cast<int>(b));
-    return 0;
-  }
-  Evaluation evaluate(const Payload&) override { return {}; }
   std::size_t part_size(int) const override {
     return std::max<std::size_t>(1, 60000 / static_cast<std::size_t>(spec_.everybody()));
   }
@@ -307,23 +304,16 @@ class TimingOnly final : public Workload {
   std::vector<Bucket> buckets_;
 };
 
-/// A workload whose vectors hold no numbers: as large, and as long to compute, as those of the real one.
-class WithoutNumbers final : public Workload {
+/// Another workload without its numbers: as large, and as long to compute.
+class Emptied final : public WithoutNumbers {
  public:
-  explicit WithoutNumbers(std::unique_ptr<Workload> real) : real_(std::move(real)) {}
+  explicit Emptied(std::unique_ptr<Workload> real) : real_(std::move(real)) {}
   const WorkloadSpec& spec() const override { return real_->spec(); }
   std::size_t size() const override { return real_->size(); }
   std::size_t trainable() const override { return real_->trainable(); }
-  Space& space() const override { return null_space(); }
-  Vec initial() const override { return Vec(real_->size(), null_space()); }
   const std::vector<Bucket>& buckets() const override { return real_->buckets(); }
   std::vector<Tensor> tensors() const override { return real_->tensors(); }
   double flops_per_sample() const override { return real_->flops_per_sample(); }
-  float gradient(const Payload&, int, std::uint64_t, int, Vec&, const std::function<void(int)>& done) override {
-    for (std::size_t b = 0; done && b < buckets().size(); ++b) done(static_cast<int>(b));
-    return 0;
-  }
-  Evaluation evaluate(const Payload&) override { return {}; }
   std::size_t part_size(int worker) const override { return real_->part_size(worker); }
 
  private:
@@ -347,7 +337,7 @@ std::unique_ptr<Workload> make_workload(const WorkloadSpec& spec) {
   const DatasetRequest request{.path = spec.dataset_path, .size = spec.size, .seed = spec.seed};
   std::unique_ptr<Workload> workload = make_workload(resolved, find_dataset(resolved.dataset).load(request));
   if (spec.numbers || workload->sparse()) return workload;
-  return std::make_unique<WithoutNumbers>(std::move(workload));
+  return std::make_unique<Emptied>(std::move(workload));
 }
 
 WorkloadSpec WorkloadSpec::on(int rank, const LocalPlace& where) const {

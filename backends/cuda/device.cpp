@@ -8,6 +8,7 @@
 #include <cctype>
 #include <cstdlib>
 #include <fstream>
+#include <map>
 #include <mutex>
 #include <shared_mutex>
 #include <utility>
@@ -17,7 +18,6 @@
 #include "backends/base/process/cores.h"
 #include "backends/cuda/backend.h"
 #include "backends/cuda/libraries.h"
-#include "backends/cuda/remarks.h"
 
 namespace hopbench::cuda {
 namespace {
@@ -41,39 +41,26 @@ std::string amount(std::size_t bytes) {
   return fmt::format("{} bytes", bytes);
 }
 
+/// Returns "1.0 GiB of 80.0 GiB free: use a smaller ...".
 std::string how_full() {
   std::size_t free = 0, total = 0;
-  if (cudaMemGetInfo(&free, &total) != cudaSuccess) return "";
-  return amount(free) + " of " + amount(total) + " free: ";
+  if (cudaMemGetInfo(&free, &total) != cudaSuccess) return kUseLess;
+  return amount(free) + " of " + amount(total) + " free: " + kUseLess;
 }
 
-constexpr const char* kLess = "use a smaller model or batch, or fewer ranks on this GPU";
+template <class... Errors>
+bool is_any(cudaError_t error, Errors... of) {
+  return ((error == of) || ...);
+}
 
 /// Returns true for errors after which the device does nothing more for this process.
 bool is_lasting(cudaError_t error) {
-  switch (error) {
-    case cudaErrorIllegalAddress:
-    case cudaErrorLaunchFailure:
-    case cudaErrorLaunchTimeout:
-    case cudaErrorHardwareStackError:
-    case cudaErrorIllegalInstruction:
-    case cudaErrorMisalignedAddress:
-    case cudaErrorInvalidAddressSpace:
-    case cudaErrorInvalidPc:
-    case cudaErrorAssert:
-    case cudaErrorECCUncorrectable:
-    case cudaErrorNvlinkUncorrectable:
-    case cudaErrorContained:
-    case cudaErrorMpsConnectionFailed:
-    case cudaErrorMpsRpcFailure:
-    case cudaErrorMpsServerNotReady:
-    case cudaErrorMpsMaxClientsReached:
-    case cudaErrorMpsMaxConnectionsReached:
-    case cudaErrorMpsClientTerminated:
-      return true;
-    default:
-      return false;
-  }
+  return is_any(error, cudaErrorIllegalAddress, cudaErrorLaunchFailure, cudaErrorLaunchTimeout,
+                cudaErrorHardwareStackError, cudaErrorIllegalInstruction, cudaErrorMisalignedAddress,
+                cudaErrorInvalidAddressSpace, cudaErrorInvalidPc, cudaErrorAssert, cudaErrorECCUncorrectable,
+                cudaErrorNvlinkUncorrectable, cudaErrorContained, cudaErrorMpsConnectionFailed, cudaErrorMpsRpcFailure,
+                cudaErrorMpsServerNotReady, cudaErrorMpsMaxClientsReached, cudaErrorMpsMaxConnectionsReached,
+                cudaErrorMpsClientTerminated);
 }
 
 std::string advice(cudaError_t error) {
@@ -83,7 +70,7 @@ std::string advice(cudaError_t error) {
   }
   if (error == cudaErrorDevicesUnavailable) return ": nvidia-smi shows who holds the GPU, and its compute mode";
   if (error == cudaErrorECCUncorrectable) return ": the GPU's memory is damaged: take another";
-  if (error == cudaErrorMpsClientTerminated || error == cudaErrorMpsRpcFailure || error == cudaErrorMpsConnectionFailed)
+  if (is_any(error, cudaErrorMpsClientTerminated, cudaErrorMpsRpcFailure, cudaErrorMpsConnectionFailed))
     return ": under MPS the fault of one process ends all that share the GPU: look at what failed first";
   return "";
 }
@@ -161,7 +148,7 @@ void check(int code, const char* what) {
   if (error == cudaSuccess) return;
   cudaGetLastError();  // so that the next launch is not blamed
   if (error == cudaErrorMemoryAllocation) {
-    throw environment_error(fmt::format("cuda: {}: out of memory: {}{}", what, how_full(), kLess));
+    throw environment_error(fmt::format("cuda: {}: out of memory: {}", what, how_full()));
   }
   const std::string message = fmt::format("cuda: {}: {}{}", what, cudaGetErrorString(error), advice(error));
   if (!is_lasting(error)) throw environment_error(message);
@@ -260,55 +247,85 @@ void wait_for(Stream stream) {
 
 // --- Objects made on it ----------------------------------------------------------------------------------------------
 
-StreamOwner::StreamOwner() {
-  Device::mine();
-  check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "making a stream");
-}
-
-StreamOwner::~StreamOwner() {
+void Destroy::operator()(CUstream_st* stream) const {
   make_current();
   const std::shared_lock hold(recording());
-  cudaStreamDestroy(stream_);
+  cudaStreamDestroy(stream);
+}
+
+void Destroy::operator()(CUevent_st* event) const {
+  make_current();
+  cudaEventDestroy(event);
+}
+
+void Destroy::operator()(CUgraphExec_st* graph) const {
+  make_current();
+  cudaGraphExecDestroy(graph);
+}
+
+StreamOwner::StreamOwner() {
+  Device::mine();
+  Stream made = nullptr;
+  check(cudaStreamCreateWithFlags(&made, cudaStreamNonBlocking), "making a stream");
+  stream_.reset(made);
 }
 
 EventOwner::EventOwner() {
   const unsigned sleeps = Device::mine().waits_asleep() ? cudaEventBlockingSync : 0;
-  check(cudaEventCreateWithFlags(&event_, cudaEventDisableTiming | sleeps), "making an event");
-}
-
-EventOwner::~EventOwner() {
-  make_current();
-  cudaEventDestroy(event_);
+  Event made = nullptr;
+  check(cudaEventCreateWithFlags(&made, cudaEventDisableTiming | sleeps), "making an event");
+  event_.reset(made);
 }
 
 void EventOwner::record(Stream stream, bool in_graph) {
   make_current();
-  check(cudaEventRecordWithFlags(event_, stream, in_graph ? cudaEventRecordExternal : cudaEventRecordDefault),
-        "recording an event");
+  const unsigned how = in_graph ? cudaEventRecordExternal : cudaEventRecordDefault;
+  check(cudaEventRecordWithFlags(event_.get(), stream, how), "recording an event");
 }
 
 void EventOwner::wait() {
   make_current();
-  check(cudaEventSynchronize(event_), "computing");
+  check(cudaEventSynchronize(event_.get()), "computing");
 }
 
 void EventOwner::hold(Stream stream) {
   make_current();
-  check(cudaStreamWaitEvent(stream, event_, 0), "ordering two streams");
+  check(cudaStreamWaitEvent(stream, event_.get(), 0), "ordering two streams");
 }
 
-void* allocate_memory(std::size_t bytes) {
+namespace {
+
+/// Calls allocate(). If memory ran out, throws with what advice() returns.
+template <class Allocate, class Advice>
+void allocate_with(const Allocate& allocate, const char* what, const Advice& advice) {
   Device::mine();
-  void* memory = nullptr;
   const cudaError_t error = [&] {
     const std::shared_lock hold(recording());
-    return cudaMalloc(&memory, bytes);
+    return allocate();
   }();
-  if (error == cudaErrorMemoryAllocation) {
-    cudaGetLastError();
-    throw environment_error(fmt::format("cuda: out of memory: {} wanted, {}{}", amount(bytes), how_full(), kLess));
-  }
-  check(error, "allocating memory");
+  if (error != cudaErrorMemoryAllocation) return check(error, what);
+  cudaGetLastError();
+  throw environment_error("cuda: out of memory: " + advice());
+}
+
+}  // namespace
+
+void* allocate_memory(std::size_t bytes) {
+  void* memory = nullptr;
+  allocate_with([&] { return cudaMalloc(&memory, bytes); }, "allocating memory",
+                [&] { return amount(bytes) + " wanted, " + how_full(); });
+  return memory;
+}
+
+void* allocate_pinned(std::size_t bytes) {
+  void* memory = nullptr;
+  allocate_with([&] { return cudaHostAlloc(&memory, bytes, cudaHostAllocDefault); }, "allocating host memory",
+                [&] {
+                  return amount(bytes) +
+                         " of the host's memory were wanted for copies: use fewer ranks here, or raise the limit on "
+                         "locked memory "
+                         "(ulimit -l)";
+                });
   return memory;
 }
 
@@ -319,54 +336,95 @@ void release_memory(void* memory) noexcept {
   cudaFree(memory);
 }
 
-Buffer::Buffer(std::size_t bytes) : data_(bytes == 0 ? nullptr : allocate_memory(bytes)), bytes_(bytes) {}
-Buffer::~Buffer() { release_memory(data_); }
-Buffer::Buffer(Buffer&& other) noexcept
-    : data_(std::exchange(other.data_, nullptr)), bytes_(std::exchange(other.bytes_, 0)) {}
-
-Buffer& Buffer::operator=(Buffer&& other) noexcept {
-  std::swap(data_, other.data_);
-  std::swap(bytes_, other.bytes_);
-  return *this;
-}
-
-Pinned::Pinned(std::size_t bytes) : bytes_(bytes) {
-  if (bytes == 0) return;
-  Device::mine();
-  const cudaError_t error = [&] {
-    const std::shared_lock hold(recording());
-    return cudaHostAlloc(&data_, bytes, cudaHostAllocDefault);
-  }();
-  if (error == cudaErrorMemoryAllocation) {
-    cudaGetLastError();
-    throw environment_error(fmt::format(
-        "cuda: out of memory: {} of the host's memory were wanted for copies: use fewer ranks here, or raise the limit "
-        "on locked memory (ulimit -l)",
-        amount(bytes)));
-  }
-  check(error, "allocating host memory");
-}
-
-Pinned::~Pinned() {
-  if (data_ == nullptr) return;
+void release_pinned(void* memory) noexcept {
   make_current();
   const std::shared_lock hold(recording());
-  cudaFreeHost(data_);
-}
-
-Pinned::Pinned(Pinned&& other) noexcept
-    : data_(std::exchange(other.data_, nullptr)), bytes_(std::exchange(other.bytes_, 0)) {}
-
-Pinned& Pinned::operator=(Pinned&& other) noexcept {
-  std::swap(data_, other.data_);
-  std::swap(bytes_, other.bytes_);
-  return *this;
+  cudaFreeHost(memory);
 }
 
 void copy(Stream stream, void* to, const void* from, std::size_t bytes) {
   if (bytes == 0) return;
   make_current();
   check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, stream), "copying");
+}
+
+// --- Graphs ----------------------------------------------------------------------------------------------------------
+
+// Thread-local capture: the work of other threads of the process meanwhile is neither recorded nor forbidden.
+std::shared_mutex& recording() {
+  static auto* const mutex = new std::shared_mutex;
+  return *mutex;
+}
+
+Graph::Graph(Stream stream) : stream_(stream), alone_(recording()) {
+  Device::mine();
+  check(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeThreadLocal), "recording a graph");
+}
+
+void Graph::finish() {
+  HB_ASSERT(recording_);
+  recording_ = false;
+  cudaGraph_t recorded = nullptr;
+  const cudaError_t ended = cudaStreamEndCapture(stream_, &recorded);
+  alone_.unlock();
+  check(ended, "recording a graph");
+  cudaGraphGetNodes(recorded, nullptr, &nodes_);
+  cudaGraphExec_t graph = nullptr;
+  const cudaError_t error = cudaGraphInstantiateWithFlags(&graph, recorded, 0);
+  cudaGraphDestroy(recorded);
+  check(error, "making a graph");
+  graph_.reset(graph);
+}
+
+Graph::~Graph() {
+  if (!recording_) return;
+  Device::mine();  // an error occurred: the stream must compute again
+  cudaGraph_t recorded = nullptr;
+  cudaStreamEndCapture(stream_, &recorded);
+  if (recorded != nullptr) cudaGraphDestroy(recorded);
+  cudaGetLastError();
+}
+
+void Graph::launch() {
+  HB_ASSERT(graph_ != nullptr);
+  Device::mine();
+  check(cudaGraphLaunch(graph_.get(), stream_), "launching a graph");
+}
+
+// --- Remarks ---------------------------------------------------------------------------------------------------------
+
+namespace {
+
+struct Remarks {
+  std::mutex mutex;
+  std::map<std::string, std::pair<std::string, int>> by_topic;  // text, fallbacks
+};
+
+Remarks& all_remarks() {
+  static auto* const remarks = new Remarks;  // as long-lived as the device
+  return *remarks;
+}
+
+}  // namespace
+
+void remark(const std::string& topic, const std::string& text, int fallbacks) {
+  const std::lock_guard lock(all_remarks().mutex);
+  all_remarks().by_topic[topic] = {text, fallbacks};
+}
+
+int fallbacks() {
+  const std::lock_guard lock(all_remarks().mutex);
+  int sum = 0;
+  for (const auto& [topic, said] : all_remarks().by_topic) sum += said.second;
+  return sum;
+}
+
+std::string remarks() {
+  const std::lock_guard lock(all_remarks().mutex);
+  std::string text;
+  for (const auto& [topic, said] : all_remarks().by_topic)
+    text += (text.empty() ? "" : "; ") + topic + ": " + said.first;
+  return text;
 }
 
 }  // namespace hopbench::cuda

@@ -17,15 +17,6 @@ bool takes_relu(const NetworkPlan::Layer& layer) {
   return !layer.kept && (type == Type::kConv || type == Type::kDense || type == Type::kBatchNorm || type == Type::kAdd);
 }
 
-bool has_parameters(const NetworkPlan::Layer& layer) { return layer.weights > 0; }
-bool has_bias(const NetworkPlan::Layer& layer) {
-  return has_parameters(layer) && (layer.spec.type == Type::kBatchNorm || layer.spec.bias);
-}
-
-std::size_t bias_count(const NetworkPlan::Layer& layer) {
-  return layer.spec.type == Type::kBatchNorm ? layer.weights : std::size_t(layer.spec.outputs);
-}
-
 bool flattens(const NetworkPlan::Layer& layer) {
   const Shape& in = layer.input;
   return layer.spec.type == Type::kDense && in.channels > 1 && in.height * in.width > 1;
@@ -39,15 +30,8 @@ class NetworkMemory::Layout {
   Layout(const NetworkPlan& plan, Precision precision, NetworkMemory& memory)
       : plan_(plan), number_(number_of(precision)), memory_(memory) {}
 
-  std::size_t count() {
-    real_ = false;
-    lay_out();
-    return bytes_;
-  }
-  void allocate() {
-    real_ = true;
-    lay_out();
-  }
+  /// Returns the bytes that the network takes. Only if `real`, they are allocated and the pointers set.
+  std::size_t lay_out(bool real);
 
  private:
   template <class T>
@@ -58,15 +42,9 @@ class NetworkMemory::Layout {
     memory_.buffers_.emplace_back(bytes);
     pointer = memory_.buffers_.back().template as<T>();
   }
-  void take(void*& pointer, std::size_t bytes) {
-    std::uint8_t* at = nullptr;
-    take(at, bytes);
-    pointer = at;
-  }
   std::size_t cells(const Shape& shape) const { return shape.size() * std::size_t(plan_.largest_batch); }
   std::size_t activations(const Shape& shape) const { return cells(shape) * bytes_of(number_); }
 
-  void lay_out();
   void forward_of(std::size_t i);
   void backward_of(std::size_t i);
   void parameters_of(std::size_t i);
@@ -79,7 +57,9 @@ class NetworkMemory::Layout {
   std::size_t bytes_ = 0, work_ = 0;
 };
 
-void NetworkMemory::Layout::lay_out() {
+std::size_t NetworkMemory::Layout::lay_out(bool real) {
+  real_ = real;
+  bytes_ = 0;
   const std::size_t outputs = cells(plan_.output);
   memory_.layers.assign(plan_.layers.size(), {});
   memory_.parts.clear();
@@ -93,10 +73,8 @@ void NetworkMemory::Layout::lay_out() {
   memory_.first_part.push_back(int(memory_.parts.size()));
   take(memory_.layers.back().dout, activations(plan_.output));
   for (std::size_t i = plan_.layers.size(); i-- > 0;) backward_of(i);
-  std::size_t statistics = 0;
-  for (const NetworkPlan::Layer& layer : plan_.layers) statistics += statistic_count(layer.spec, layer.input);
-  take(memory_.seen, statistics * sizeof(float));
-  take(memory_.given, statistics * sizeof(float));
+  take(memory_.seen, plan_.statistics * sizeof(float));
+  take(memory_.given, plan_.statistics * sizeof(float));
   for (std::size_t i = 0; real_ && i < plan_.layers.size(); ++i)
     memory_.layers[i].seen = memory_.seen + plan_.layers[i].means_at;
   take(memory_.logits, outputs * sizeof(float));
@@ -106,6 +84,7 @@ void NetworkMemory::Layout::lay_out() {
   take(memory_.loss, sizeof(Loss));
   take(memory_.pointers, sizeof(Pointers));
   take(memory_.segments, std::max<std::size_t>(1, memory_.parts.size()) * sizeof(Segment));
+  return bytes_;
 }
 
 void NetworkMemory::Layout::forward_of(std::size_t i) {
@@ -133,7 +112,7 @@ void NetworkMemory::Layout::forward_of(std::size_t i) {
     here.accumulate = std::any_of(plan_.layers.begin() + std::ptrdiff_t(i) + 1, plan_.layers.end(), later);
   }
   // These are the channels of the rows that column sums run over, for any batch up to the largest.
-  for (int batch = 1; has_parameters(layer) && batch <= plan_.largest_batch; ++batch) {
+  for (int batch = 1; layer.weights > 0 && batch <= plan_.largest_batch; ++batch) {
     const std::size_t rows = std::size_t(layer.output.height) * std::size_t(layer.output.width) * std::size_t(batch);
     work_ = std::max(work_, column_work(rows, layer.output.channels));
   }
@@ -174,7 +153,7 @@ void NetworkMemory::Layout::parameters_of(std::size_t i) {
   const NetworkPlan::Layer& layer = plan_.layers[i];
   LayerMemory& here = memory_.layers[i];
   memory_.first_part.push_back(int(memory_.parts.size()));
-  if (!has_parameters(layer)) return;
+  if (layer.weights == 0) return;
   const Number number = layer.spec.type == Type::kBatchNorm ? Number::kFloat : number_;
   take(here.weights, layer.weights * bytes_of(number));
   take(here.dweights, layer.weights * bytes_of(number));
@@ -184,22 +163,22 @@ void NetworkMemory::Layout::parameters_of(std::size_t i) {
   } else {
     add_part(layer.weights_at, here.weights, here.dweights, 1, int(layer.weights), 1, number);
   }
-  if (!has_bias(layer)) return;
-  take(here.bias, bias_count(layer) * sizeof(float));
-  take(here.dbias, bias_count(layer) * sizeof(float));
-  add_part(layer.bias_at, here.bias, here.dbias, 1, int(bias_count(layer)), 1, Number::kFloat);
+  if (layer.biases == 0) return;
+  take(here.bias, layer.biases * sizeof(float));
+  take(here.dbias, layer.biases * sizeof(float));
+  add_part(layer.bias_at, here.bias, here.dbias, 1, int(layer.biases), 1, Number::kFloat);
 }
 
 NetworkMemory::NetworkMemory(const NetworkPlan& plan, Precision precision, Stream stream) {
-  const std::size_t wanted = Layout(plan, precision, *this).count(), free = Device::mine().free_memory();
+  Layout layout(plan, precision, *this);
+  const std::size_t wanted = layout.lay_out(false), free = Device::mine().free_memory();
   if (wanted > free)
     throw environment_error(
         fmt::format("cuda: this network wants {:.2f} GiB of the GPU's memory at batch {}, and {:.2f} of {:.2f} are "
                     "free: use a smaller model or batch, or fewer ranks on this GPU",
                     double(wanted) / (1 << 30), plan.largest_batch, double(free) / (1 << 30),
                     double(Device::mine().memory()) / (1 << 30)));
-  Layout(plan, precision, *this).allocate();
-  bytes_ = wanted;
+  layout.lay_out(true);
   copy(stream, segments, parts.data(), parts.size() * sizeof(Segment));
   wait_for(stream);
 }

@@ -12,18 +12,6 @@ using Direction = CompiledNetwork::Direction;
 
 namespace {
 
-std::size_t norm_statistic_count(const NetworkPlan& plan) {
-  std::size_t count = 0;
-  for (const NetworkPlan::Layer& layer : plan.layers) count += statistic_count(layer.spec, layer.input);
-  return count;
-}
-
-std::size_t parameters_of(const NetworkPlan& plan) {
-  std::size_t count = 0;
-  for (const NetworkPlan::Layer& layer : plan.layers) count += parameter_count(layer.spec, layer.input);
-  return count;
-}
-
 Window window_of(const LayerSpec& spec) { return {spec.kernel, spec.stride, spec.padding}; }
 
 }  // namespace
@@ -51,7 +39,7 @@ Program::Program(Workshop& shop, int batch)
       batch_(batch),
       convolutions_(shop.plan.layers.size()) {
   std::size_t work = 0, waiting = 0;
-  const std::size_t eighth = parameters_of(plan_) / 8;
+  const std::size_t eighth = plan_.parameters / 8;
   for (std::size_t i = plan_.layers.size(); i-- > 0;) {
     const NetworkPlan::Layer& layer = plan_.layers[i];
     if (layer.spec.type == Type::kConv) {
@@ -61,16 +49,13 @@ Program::Program(Workshop& shop, int batch)
           std::make_unique<Convolution>(*shop.convolutions, shape, shop.precision, shop.deterministic, i > 0);
       work = std::max(work, convolutions_[i]->work_bytes());
     }
-    waiting += parameter_count(layer.spec, layer.input);
+    waiting += layer.weights + layer.biases;
     if (i > 0 && (waiting == 0 || waiting < eighth)) continue;
-    flushes_.push_back(std::make_unique<Flush>());
-    flushes_.back()->down_to = int(i);
+    flushes_.push_back({.down_to = int(i), .event = {}});
     waiting = 0;
   }
   make_room(work);
 }
-
-Program::~Program() = default;
 
 void Program::make_room(std::size_t work) {
   if (work <= shop_.convolution_work.bytes()) return;
@@ -94,15 +79,11 @@ void Program::told(std::size_t i, Direction direction) {
 
 // ---- forward
 
-void Program::load() {
-  load_segments(stream_, memory_.segments, 0, int(memory_.parts.size()), {&memory_.pointers->parameters, 0});
-}
-
-void Program::layers_forward(bool training) {
+void Program::forward(bool training) {
   const Shape& in = plan_.input;
-  load();
-  to_channels_last(stream_, number_, {&memory_.pointers->x, 0}, memory_.input, batch_, in.channels,
-                   in.height * in.width);
+  if (!training) to_inside(stream_, Number::kFloat, {&memory_.pointers->statistics}, memory_.given, plan_.statistics);
+  load_segments(stream_, memory_.segments, 0, int(memory_.parts.size()), {&memory_.pointers->parameters});
+  to_channels_last(stream_, number_, {&memory_.pointers->x}, memory_.input, batch_, in.channels, in.height * in.width);
   told(std::size_t(-1), Direction::kForward);
   for (std::size_t i = 0; i < plan_.layers.size(); ++i) {
     if (memory_.layers[i].folded) continue;
@@ -110,16 +91,8 @@ void Program::layers_forward(bool training) {
     told(i, Direction::kForward);
   }
   const Shape& out = plan_.output;
-  to_channels_first(stream_, number_, memory_.layers.back().out, {&memory_.pointers->logits, 0}, batch_, out.channels,
+  to_channels_first(stream_, number_, memory_.layers.back().out, {&memory_.pointers->logits}, batch_, out.channels,
                     out.height * out.width);
-}
-
-void Program::forward() { layers_forward(true); }
-
-void Program::infer() {
-  const std::size_t count = norm_statistic_count(plan_);
-  if (count > 0) to_inside(stream_, Number::kFloat, {&memory_.pointers->statistics, 0}, memory_.given, count);
-  layers_forward(false);
 }
 
 void Program::layer_forward(std::size_t i, bool training) {
@@ -163,7 +136,7 @@ void Program::add_bias(const NetworkPlan::Layer& layer, const LayerMemory& here)
 void Program::forward_dense(const NetworkPlan::Layer& layer, const LayerMemory& here) {
   const Shape& in = layer.input;
   if (here.flat != nullptr)
-    to_channels_first_inside(stream_, number_, here.in, here.flat, batch_, in.channels, in.height * in.width);
+    transpose_inside(stream_, number_, here.in, here.flat, batch_, in.height * in.width, in.channels);
   const void* const x = here.flat != nullptr ? here.flat : here.in;
   shop_.gemm->run(false, true, batch_, layer.spec.outputs, int(in.size()), x, here.weights, here.out, number_);
   add_bias(layer, here);
@@ -172,7 +145,7 @@ void Program::forward_dense(const NetworkPlan::Layer& layer, const LayerMemory& 
 // ---- between the passes
 
 void Program::take_labels() {
-  to_inside(stream_, Number::kFloat, {&memory_.pointers->labels, 0}, memory_.labels, std::size_t(batch_));
+  to_inside(stream_, Number::kFloat, {&memory_.pointers->labels}, memory_.labels, std::size_t(batch_));
 }
 
 void Program::loss(bool gradient) {
@@ -181,25 +154,23 @@ void Program::loss(bool gradient) {
 }
 
 void Program::write_logits() {
-  to_border(stream_, Number::kFloat, memory_.logits, {&memory_.pointers->y, 0},
-            plan_.output.size() * std::size_t(batch_));
+  to_border(stream_, Number::kFloat, memory_.logits, {&memory_.pointers->y}, plan_.output.size() * std::size_t(batch_));
 }
 
 void Program::take_dy() {
-  to_inside(stream_, Number::kFloat, {&memory_.pointers->dy, 0}, memory_.dlogits,
+  to_inside(stream_, Number::kFloat, {&memory_.pointers->dy}, memory_.dlogits,
             plan_.output.size() * std::size_t(batch_));
 }
 
 void Program::write_statistics() {
-  const std::size_t count = norm_statistic_count(plan_);
-  if (count > 0) to_border(stream_, Number::kFloat, memory_.seen, {&memory_.pointers->seen, 0}, count);
+  to_border(stream_, Number::kFloat, memory_.seen, {&memory_.pointers->seen}, plan_.statistics);
 }
 
 // ---- backward
 
 void Program::backward(bool data, bool in_graph) {
   const Shape &in = plan_.input, &out = plan_.output;
-  to_channels_last(stream_, number_, {&memory_.pointers->dlogits, 0}, memory_.layers.back().dout, batch_, out.channels,
+  to_channels_last(stream_, number_, {&memory_.pointers->dlogits}, memory_.layers.back().dout, batch_, out.channels,
                    out.height * out.width);
   int flushed = int(memory_.parts.size());
   auto flush = flushes_.begin();
@@ -208,22 +179,22 @@ void Program::backward(bool data, bool in_graph) {
     if (here.shortcut != nullptr)
       add_to(stream_, number_, here.dout, here.shortcut, cells(plan_.layers[i].output).size());
     if (!here.folded) layer_backward(i, data || i > 0);
-    if ((*flush)->down_to != int(i)) continue;
+    if (flush->down_to != int(i)) continue;
     const int first = memory_.first_part[i];
-    store_segments(stream_, memory_.segments, first, flushed - first, {&memory_.pointers->gradient, 0});
+    store_segments(stream_, memory_.segments, first, flushed - first, {&memory_.pointers->gradient});
     flushed = first;
-    (*flush++)->event.record(stream_, in_graph);
+    (flush++)->event.record(stream_, in_graph);
   }
   if (data)
-    to_channels_first(stream_, number_, memory_.dinput, {&memory_.pointers->dx, 0}, batch_, in.channels,
+    to_channels_first(stream_, number_, memory_.dinput, {&memory_.pointers->dx}, batch_, in.channels,
                       in.height * in.width);
 }
 
 void Program::tell(const std::function<void(int)>& layer_done) {
   int done = int(plan_.layers.size());
-  for (const std::unique_ptr<Flush>& flush : flushes_) {
-    flush->event.wait();
-    while (done > flush->down_to) {
+  for (Flush& flush : flushes_) {
+    flush.event.wait();
+    while (done > flush.down_to) {
       --done;
       if (layer_done) layer_done(done);
     }
@@ -240,7 +211,10 @@ void Program::layer_backward(std::size_t i, bool data) {
     case Type::kDense:
       return backward_dense(i, data);
     case Type::kBatchNorm:
-      return backward_norm(i);
+      norm_backward(stream_, number_, here.in, here.out, here.dout, here.din, here.saved,
+                    static_cast<const float*>(here.weights), static_cast<float*>(here.dweights), here.dbias, here.relu,
+                    in.rows(), in.channels, memory_.work);
+      break;
     case Type::kRelu:
       relu_backward(stream_, number_, here.dout, here.out, here.din, in.size());
       break;
@@ -291,16 +265,7 @@ void Program::backward_dense(std::size_t i, bool data) {
   shop_.gemm->run(false, false, batch_, inputs, outputs, here.dout, here.weights,
                   here.flat != nullptr ? here.dflat : here.din, number_);
   if (here.flat != nullptr)
-    to_channels_last_inside(stream_, number_, here.dflat, here.din, batch_, in.channels, in.height * in.width);
-  told(i, Direction::kBackwardData);
-}
-
-void Program::backward_norm(std::size_t i) {
-  const LayerMemory& here = memory_.layers[i];
-  const Cells in = cells(plan_.layers[i].input);
-  norm_backward(stream_, number_, here.in, here.out, here.dout, here.din, here.saved,
-                static_cast<const float*>(here.weights), static_cast<float*>(here.dweights), here.dbias, here.relu,
-                in.rows(), in.channels, memory_.work);
+    transpose_inside(stream_, number_, here.dflat, here.din, batch_, in.channels, in.height * in.width);
   told(i, Direction::kBackwardData);
 }
 
