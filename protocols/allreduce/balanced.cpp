@@ -4,14 +4,13 @@
 #include <cmath>
 
 #include "protocols/allreduce/gradient_mean.h"
+#include "protocols/groups/groups.h"
 #include "protocols/node/collectives.h"
 #include "protocols/server/pushes.h"
-#include "protocols/server/rejoin.h"
 #include "protocols/server/server.h"
 
 namespace hopbench::allreduce {
 namespace balanced {
-namespace {
 
 bool by_servers(const KnobValues& knobs) { return knobs.text("aggregation") == "servers"; }
 
@@ -52,17 +51,16 @@ int servers_of(const Setting& setting) { return by_servers(setting.knobs) ? serv
 
 std::vector<Edge> links_of(const Setting& setting) {
   if (by_servers(setting.knobs)) return server::server_links(setting);
-  std::vector<Edge> edges = GradientMean::links(setting);
-  for (int worker = 1; worker < setting.workers; ++worker) edges.emplace_back(worker, 0);  // the manager
-  return edges;
+  return groups::joined(GradientMean::links(setting),
+                        groups::star_links(0, groups::all_workers(setting)));  // the manager
 }
 
 std::vector<Knob> all_knobs(std::vector<Knob> own) {
   std::vector<Knob> all = std::move(own);
-  all.push_back({"warmup_steps", 5, 0, 1'000'000, {}, "iterations with equal batches at the start", "code"});
+  all.push_back(knob("warmup_steps", 5, 0, 1'000'000, "iterations with equal batches at the start", "code"));
   all.push_back(choice("aggregation", {"allreduce", "servers"}, "of the gradients: ring or servers", "ours"));
   all.push_back(server::servers_knob());
-  all.push_back({"multiple", 1, 1, 1024, {}, "batches are multiples of so many samples; see docs/gpu.md", "ours"});
+  all.push_back(knob("multiple", 1, 1, 1024, "batches are multiples of so many samples; see docs/gpu.md", "ours"));
   for (const Knob& knob : GradientMean::knobs()) all.push_back(knob);
   return all;
 }
@@ -74,7 +72,6 @@ std::string refuse(const Setting& setting) {
          ": take a divisor, or another batch";
 }
 
-}  // namespace
 }  // namespace balanced
 
 void balanced_bsp(Node& self, const KnobValues& knobs, const MakeRule& make_rule) {

@@ -5,7 +5,6 @@
 
 namespace hopbench::allreduce {
 namespace batch_manager {
-namespace {
 
 /// Returns the words of a kRequest of iteration k, which reports how it went. kReply of k + 1 says what to do next.
 Words words_of(const Gradient& g, const Load& load) {
@@ -23,13 +22,11 @@ std::vector<Timing> timings_of(const std::vector<Message>& reports) {
   return timings;
 }
 
-}  // namespace
 }  // namespace batch_manager
 
 void manage_batches(Node& self, BatchRule& rule, Iter warmup) {
   std::vector<int> batches(self.workers().size(), self.batch());
-  std::int64_t first = 0;
-  for (const int batch : batches) first += batch;
+  std::int64_t first = std::int64_t{self.batch()} * self.worker_count();
   for (Iter k = 0; k + 1 < self.end(); ++k) {
     const auto reports = self.gather(self.workers(), self.worker_count(), is(kRequest, k), "timings of all workers");
     self.operate_beside(rule.bytes(), [&] {

@@ -2,14 +2,12 @@
 
 #include <deque>
 
-#include "protocols/allreduce/halving_doubling.h"
-#include "protocols/allreduce/hierarchical.h"
+#include "protocols/allreduce/mean_algorithms.h"
 #include "protocols/groups/groups.h"
 #include "protocols/node/collectives.h"
 
 namespace hopbench::allreduce {
 namespace gradient_mean {
-namespace {
 
 /// A run of neighbouring buckets that are reduced as one. It is complete when the model's bucket `last` is.
 struct Piece {
@@ -34,14 +32,6 @@ std::vector<Piece> merge(const std::vector<Bucket>& buckets, std::size_t floats)
 
 constexpr const char* kWhy = "gradients of the other workers";
 
-Payload scaled_copy(Node& self, const Payload& x, float weight) {
-  if (weight == 1) return x;
-  Vec result;
-  self.operate(2 * bytes_of(x), [&] { result = weighted_sum(std::span(&x, 1), std::span(&weight, 1)); });
-  return share(result);
-}
-
-}  // namespace
 }  // namespace gradient_mean
 
 /// The state shared by a worker's two strands: the body adds pieces of its gradient, the other strand reduces them.
@@ -64,7 +54,7 @@ struct GradientMean::Reduction {
       self.until([&] { return !waiting.empty(); }, "a bucket of the gradient");
       const Part part = std::move(waiting.front());
       waiting.pop_front();
-      const Payload mine = scaled_copy(self, part.mine, part.weight);
+      const Payload mine = part.weight == 1 ? part.mine : share(combined(self, {{part.weight, part.mine}}));
       if (algorithm == "halving_doubling") {
         halving_doubling_mean(self, self.workers(), part.k, mine, mean, part.offset, kWhy);
       } else if (algorithm == "hierarchical") {
@@ -111,20 +101,15 @@ std::vector<Edge> GradientMean::links(const Setting& setting) {
 }
 
 std::vector<Knob> GradientMean::knobs() {
-  return {
-      choice("algorithm", {"ring", "halving_doubling", "hierarchical"},
-             "hierarchical: summed on each host, along a ring of the hosts, handed out on each host",
-             "JPDC 2009, IJHPCA 2005, Jia 2018"),
-      {.name = "overlap",
-       .fallback = true,
-       .meaning = "reduce buckets while the backward pass goes on, as PyTorch DDP does; false: afterwards, as one",
-       .source = "VLDB 2020"},
-      {.name = "bucket_bytes",
-       .fallback = std::int64_t{1} << 20,
-       .low = 4,
-       .high = 1 << 30,
-       .meaning = "neighbouring layers are merged into buckets of at most this size (DDP: 25 MB for far larger models)",
-       .source = "ours"}};
+  return {choice("algorithm", {"ring", "halving_doubling", "hierarchical"},
+                 "hierarchical: summed on each host, along a ring of the hosts, handed out on each host",
+                 "JPDC 2009, IJHPCA 2005, Jia 2018"),
+          knob("overlap", true,
+               "reduce buckets while the backward pass goes on, as PyTorch DDP does; false: afterwards, as one",
+               "VLDB 2020"),
+          knob("bucket_bytes", 1 << 20, 4, 1 << 30,
+               "neighbouring layers are merged into buckets of at most this size (DDP: 25 MB for far larger models)",
+               "ours")};
 }
 
 }  // namespace hopbench::allreduce

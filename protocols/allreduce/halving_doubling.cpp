@@ -1,15 +1,13 @@
 // Recursive halving and doubling. Thakur, Rabenseifner, Gropp: "Optimization of Collective Communication Operations in
 // MPICH", IJHPCA 2005 (Rabenseifner's algorithm).
-#include "protocols/allreduce/halving_doubling.h"
-
 #include <algorithm>
 #include <bit>
 
+#include "protocols/allreduce/mean_algorithms.h"
 #include "protocols/node/collectives.h"
 
 namespace hopbench::allreduce {
 namespace halving_doubling {
-namespace {
 
 int largest_power_of_two(std::size_t n) { return static_cast<int>(std::bit_floor(n)); }
 
@@ -26,7 +24,6 @@ void assign(Node& self, Vec& result, std::size_t offset, const Payload& mean) {
   self.operate(2 * bytes_of(mean), [&] { result.assign(offset, mean); });
 }
 
-}  // namespace
 }  // namespace halving_doubling
 
 void halving_doubling_mean(Node& self, std::span<const int> group, Iter k, const Payload& mine, Vec& result,

@@ -1,21 +1,9 @@
 // Hierarchical all-reduce. Jia et al.: "Highly Scalable Deep Learning Training System with Mixed-Precision: Training
 // ImageNet in Four Minutes", 2018: within a group, between the groups' masters, within the group again.
-#include "protocols/allreduce/hierarchical.h"
-
+#include "protocols/allreduce/mean_algorithms.h"
 #include "protocols/node/collectives.h"
 
 namespace hopbench::allreduce {
-namespace hierarchical {
-namespace {
-
-groups::Group leaders_of(const groups::Division& hosts) {
-  groups::Group leaders;
-  for (const groups::Group& host : hosts) leaders.push_back(host.front());
-  return leaders;
-}
-
-}  // namespace
-}  // namespace hierarchical
 
 void hierarchical_mean(Node& self, const groups::Division& hosts, Iter k, const Payload& mine, Vec& result,
                        std::size_t offset, const char* why) {
@@ -34,14 +22,14 @@ void hierarchical_mean(Node& self, const groups::Division& hosts, Iter k, const 
     if (member != leader) terms.push_back(self.recv(is_from(kPush, member, k), why).body);
   }
   // Scaled so that the mean over the leaders is the mean over all workers, whatever the number of workers per host.
-  std::size_t n = 0;
-  for (const groups::Group& host : hosts) n += host.size();
+  const int n = self.worker_count();
   const std::vector<float> weights(terms.size(), static_cast<float>(hosts.size()) / static_cast<float>(n));
-  Vec sum;
-  self.operate(static_cast<double>(terms.size() + 1) * bytes_of(mine), [&] { sum = weighted_sum(terms, weights); });
+  const double bytes = static_cast<double>(terms.size() + 1) * bytes_of(mine);
+  const Vec sum = self.computed(bytes, [&] { return weighted_sum(terms, weights); });
 
   Vec mean = Vec::of_parts(mine.size(), share(sum));
-  ring_mean(self, hierarchical::leaders_of(hosts), k, share(sum), mean, 0, why);
+  const groups::Group leaders = groups::columns_of(hosts).front();
+  ring_mean(self, leaders, k, share(sum), mean, 0, why);
   for (const int member : here) {
     if (member != leader) self.send(member, kBroadcast, k, share(mean));
   }
@@ -49,10 +37,9 @@ void hierarchical_mean(Node& self, const groups::Division& hosts, Iter k, const 
 }
 
 std::vector<Edge> hierarchical_links(const groups::Division& hosts) {
-  std::vector<Edge> edges = groups::ring_links(hierarchical::leaders_of(hosts));
-  for (const groups::Group& host : hosts) {
-    for (const Edge& edge : groups::star_links(host.front(), host)) edges.push_back(edge);
-  }
+  std::vector<Edge> edges = groups::ring_links(groups::columns_of(hosts).front());
+  for (const groups::Group& host : hosts)
+    edges = groups::joined(std::move(edges), groups::star_links(host.front(), host));
   return edges;
 }
 

@@ -11,21 +11,17 @@
 //     part in the same rounds, and end with the same model.
 #include "protocols/groups/background_mean.h"
 #include "protocols/groups/group_average.h"
+#include "protocols/node/collectives.h"
 #include "protocols/node/node.h"
 
 namespace hopbench::allreduce::lasgd {
-namespace {
 
 /// Takes in the mean of the round before, if there was one, to which `contributed` was this worker's part.
 void correct(Node& self, Vec& x, const Payload& contributed, BackgroundMean& rounds) {
   if (rounds.last().round < 0) return;
   const BackgroundMean::Mean& mean = rounds.taken();
-  self.operate(bytes_of(4 * x.size()), [&] {
-    // In this order, a worker whose model has not changed since then ends with the bits of the mean.
-    const Payload terms[] = {share(x), contributed, share(mean.values)};
-    const float weights[] = {1.0f, -1.0f, 1.0f};
-    x = weighted_sum(terms, weights);
-  });
+  // In this order, a worker whose model has not changed since then ends with the bits of the mean.
+  x = combined(self, {{1, share(x)}, {-1, contributed}, {1, share(mean.values)}});
 }
 
 void lasgd(Node& self, const KnobValues&) {
@@ -56,10 +52,6 @@ void lasgd(Node& self, const KnobValues&) {
   self.report(k, x);
 }
 
-std::vector<Edge> links(const Setting& setting) { return groups::ring_links(groups::all_workers(setting)); }
-
-}  // namespace
-
 const Protocol& lasgd_protocol() {
   static const Protocol protocol{
       .name = "lasgd",
@@ -68,9 +60,8 @@ const Protocol& lasgd_protocol() {
           "Avidor, Tal Israel: Locally Asynchronous Stochastic Gradient Descent for Decentralised Deep Learning, "
           "arXiv 2203.13085",
       .family = Family::kAllReduce,
-      .knobs = {},
       .body = lasgd,
-      .links = links,
+      .links = groups::ring_links,
       .control = always<Control::kSchedule>,
       .source = Source::kMemory,
       .reading = "lasgd/correction on completion",

@@ -8,7 +8,6 @@
 #include "protocols/node/node.h"
 
 namespace hopbench::allreduce::local_sgd {
-namespace {
 
 void local_sgd(Node& self, const KnobValues& knobs) {
   const Iter period = knobs.integer("period");
@@ -21,26 +20,17 @@ void local_sgd(Node& self, const KnobValues& knobs) {
   }
 }
 
-std::vector<Edge> links(const Setting& setting) { return groups::ring_links(groups::all_workers(setting)); }
-
-// From one average to the next, no other worker holds a worker back.
-int free_run(const KnobValues& knobs) { return knobs.integer("period"); }
-
-}  // namespace
-
 const Protocol& local_sgd_protocol() {
   static const Protocol protocol{
       .name = "local_sgd",
       .summary = "local steps, and an average of all models after every so many",
       .paper = "Stich: Local SGD Converges Fast and Communicates Little, ICLR 2019",
       .family = Family::kAllReduce,
-      .knobs = {{"period", 4, 1, 1'000'000, {}, "H: local steps from one average to the next", "ours"}},
+      .knobs = {knob("period", 4, 1, 1'000'000, "H: local steps from one average to the next", "ours")},
       .body = local_sgd,
-      .links = links,
-      .free_run = free_run,
-      .gap_bound = [](const Setting& setting) -> std::optional<std::int64_t> {
-        return setting.knobs.integer("period");
-      },
+      .links = groups::ring_links,
+      .free_run = periods<1>,
+      .gap_bound = periods<1>,
       .source = Source::kMemory,
       .reading = "local_sgd/H-steps"};
   return protocol;

@@ -13,7 +13,6 @@
 #include "protocols/node/node.h"
 
 namespace hopbench::allreduce::selsync {
-namespace {
 
 /// Returns the weight of the newest norm in the average: N / 100 in the paper.
 double smoothing_factor(const Node& self, const KnobValues& knobs) {
@@ -22,17 +21,14 @@ double smoothing_factor(const Node& self, const KnobValues& knobs) {
 }
 
 /// Sends this worker's flag of iteration k to all others. Returns true if any worker raised its flag.
-bool any_flag(Node& self, const std::vector<int>& others, Iter k, bool mine) {
-  for (const int peer : others) self.send(peer, kRequest, k, {}, {mine ? 1 : 0});
-  const auto flags = self.gather(others, static_cast<int>(others.size()), is(kRequest, k), "flags of all workers");
-  return mine || std::any_of(flags.begin(), flags.end(), [](const Message& flag) { return flag.words[0] != 0; });
+bool any_flag(Node& self, Iter k, bool mine) {
+  const auto flags = exchanged(self, kRequest, k, {}, {mine ? 1 : 0}, "flags of all workers");
+  return std::any_of(flags.begin(), flags.end(), [](const Message& flag) { return flag.words[0] != 0; });
 }
 
 void selsync(Node& self, const KnobValues& knobs) {
   const double delta = knobs.real("delta");
   const int window = knobs.integer("window");
-  std::vector<int> others = self.workers();
-  std::erase(others, self.rank);
   GradientChange gradient_change(window, smoothing_factor(self, knobs));
   Vec x = self.initial();
   Optimizer optimizer = self.optimizer(x.size());
@@ -40,13 +36,13 @@ void selsync(Node& self, const KnobValues& knobs) {
   for (Iter k = 0; self.running(k); ++k) {
     self.enter(k);
     const Gradient g = self.gradient(x, k);
-    double change = 0;
-    self.operate(bytes_of(x.size()), [&] { change = gradient_change.next(squared_norm(self.trained(g.values))); });
+    const double change =
+        self.computed(bytes_of(x.size()), [&] { return gradient_change.next(squared_norm(self.trained(g.values))); });
     optimizer.step(x, share(g.values), k);
     self.applied(self.rank, k);
 
     const bool unlike = !(change < delta);  // NaN raises the flag, too
-    if (any_flag(self, others, k, k < window || unlike)) {
+    if (any_flag(self, k, k < window || unlike)) {
       Vec mean = Vec::uninitialised(x.size(), x.space());
       ring_mean(self, self.workers(), k, share(x), mean, 0, "parameters of the other workers");
       x = std::move(mean);
@@ -55,20 +51,10 @@ void selsync(Node& self, const KnobValues& knobs) {
   }
 }
 
-std::vector<Edge> links(const Setting& setting) { return groups::all_pairs(setting.workers); }
-
 // With delta = 0 every iteration is synchronised, whatever the gradients are.
 Control control(const KnobValues& knobs) {
   return knobs.real("delta") > 0 ? Control::kLockstepByValues : Control::kLockstep;
 }
-
-std::vector<Knob> all_knobs() {
-  return {{"delta", 0.3, 0, 1e9, {}, "change of the gradient from which on a worker raises its flag; 0: BSP", "paper"},
-          {"window", 25, 1, 100000, {}, "norms that are averaged; so many first iterations are synchronised", "paper"},
-          {"smoothing", 0.0, 0, 1, {}, "weight of the newest norm in their average; 0: workers / 100", "paper"}};
-}
-
-}  // namespace
 
 const Protocol& selsync_protocol() {
   static const Protocol protocol{
@@ -76,9 +62,13 @@ const Protocol& selsync_protocol() {
       .summary = "local SGD that averages all models when some worker's gradient has changed enough",
       .paper = "Tyagi, Swany: Accelerating Distributed ML Training via Selective Synchronization, CLUSTER 2023",
       .family = Family::kAllReduce,
-      .knobs = all_knobs(),
+      .knobs = {knob("delta", 0.3, 0, 1e9, "change of the gradient from which on a worker raises its flag; 0: BSP",
+                     "paper"),
+                knob("window", 25, 1, 100000, "norms that are averaged; so many first iterations are synchronised",
+                     "paper"),
+                knob("smoothing", 0.0, 0, 1, "weight of the newest norm in their average; 0: workers / 100", "paper")},
       .body = selsync,
-      .links = links,
+      .links = groups::all_pairs,
       .control = control,
       .changes = always<Changes::kWork>,  // without a flag no worker hears of another
       .gap_bound = one_ahead,

@@ -9,8 +9,6 @@
 //   - all step with the mean of all workers' Q(d). So nothing is lost for good: the sum of all steps and the errors'
 //     mean is the sum of all mean gradients.
 // Running statistics are sent as they are.
-#include <algorithm>
-#include <map>
 #include <span>
 
 #include "protocols/compressed/compress.h"
@@ -18,7 +16,6 @@
 #include "protocols/node/collectives.h"
 
 namespace hopbench::compressed::error_feedback {
-namespace {
 
 /// A worker's side of the compression: what it sends, and what it keeps for later.
 class Feedback {
@@ -31,17 +28,16 @@ class Feedback {
 
   /// Returns the message for a gradient: Q(gradient + error), and statistics.
   Vec message(const Vec& g, Iter k) {
-    Vec all;
-    self_.operate(bytes_of(6 * g.size()), [&] {
+    return self_.computed(bytes_of(6 * g.size()), [&] {
       error_.add(g.slice(0, trained_));
       const Vec packed = q_.pack(error_, self_.random(Purpose::kProtocol, k));
       error_.axpy(-1.0f, share(q_.unpack(share(packed), trained_)));
       const std::size_t statistics = g.size() - trained_;
-      all = Vec::uninitialised(packed.size() + statistics, g.space());
+      Vec all = Vec::uninitialised(packed.size() + statistics, g.space());
       all.assign(0, share(packed));
       if (statistics > 0) all.assign(packed.size(), g.slice(trained_, statistics));
+      return all;
     });
-    return all;
   }
 
   /// Returns the mean of what the messages stand for, in the order given, of `size` numbers. A message of few entries
@@ -76,30 +72,19 @@ void error_feedback(Node& self, const KnobValues& knobs) {
   Vec x = self.initial();
   Optimizer optimizer = self.optimizer(x.size());
   Feedback feedback(self, knobs, x);
-  std::vector<int> others = self.workers();
-  std::erase(others, self.rank);
   for (Iter k = 0; self.running(k); ++k) {
     self.enter(k);
     const Vec own = feedback.message(self.gradient(x, k).values, k);
-    for (const int peer : others) self.send(peer, kPush, k, share(own));
-    std::map<int, Payload> messages = {{self.rank, share(own)}};  // by worker
-    for (const Message& from : self.gather(others, static_cast<int>(others.size()), is(kPush, k), "others' gradients"))
-      messages[from.from] = from.body;
-    std::vector<Payload> in_order;
-    for (const auto& [worker, message] : messages) in_order.push_back(message);
-    const Vec mean = feedback.mean_of(in_order, x.size());
-    self.averaged(k, self.workers(), 1.0 / static_cast<double>(in_order.size()));
+    std::vector<Payload> messages;  // by worker
+    for (const Message& from : exchanged(self, kPush, k, share(own), {}, "others' gradients"))
+      messages.push_back(from.body);
+    const Vec mean = feedback.mean_of(messages, x.size());
+    self.averaged(k, self.workers(), 1.0 / static_cast<double>(messages.size()));
     optimizer.step(x, share(mean), k);
     for (const int worker : self.workers()) self.applied(worker, k);
     self.report(k + 1, x);
   }
 }
-
-std::vector<Edge> links(const Setting& setting) { return groups::all_pairs(setting.workers); }
-
-std::vector<std::string> compressors() { return {"top_k", "sign", "random_k", "qsgd", "none"}; }
-
-}  // namespace
 
 const Protocol& error_feedback_protocol() {
   static const Protocol protocol{
@@ -107,10 +92,11 @@ const Protocol& error_feedback_protocol() {
       .summary = "all workers exchange compressed gradients; what is left out is added to the next one",
       .paper = "Karimireddy et al.: Error Feedback Fixes SignSGD and other Gradient Compression Schemes, ICML 2019",
       .family = Family::kCompressed,
-      .knobs = {choice("compressor", compressors(), "Q: how gradients are compressed", "memory H"),
-                {"share", 0.01, 1e-6, 1, {}, "of the entries that top_k and random_k keep", "memory M"}},
+      .knobs = {choice("compressor", {"top_k", "sign", "random_k", "qsgd", "none"}, "Q: how gradients are compressed",
+                       "memory H"),
+                knob("share", 0.01, 1e-6, 1, "of the entries that top_k and random_k keep", "memory M")},
       .body = error_feedback,
-      .links = links,
+      .links = groups::all_pairs,
       .gap_bound = one_ahead,
       .source = Source::kMemory,
       .reading = "compressed/E1-E4"};

@@ -13,7 +13,6 @@
 #include "protocols/node/collectives.h"
 
 namespace hopbench::compressed::powersgd {
-namespace {
 
 struct Mean {
   Vec values;
@@ -49,10 +48,6 @@ void powersgd(Node& self, const KnobValues& knobs) {
   }
 }
 
-std::vector<Edge> links(const Setting& setting) { return groups::ring_links(groups::all_workers(setting)); }
-
-}  // namespace
-
 const Protocol& powersgd_protocol() {
   static const Protocol protocol{
       .name = "powersgd",
@@ -61,9 +56,9 @@ const Protocol& powersgd_protocol() {
           "Vogels, Karimireddy, Jaggi: PowerSGD: Practical Low-Rank Gradient Compression for Distributed Optimization, "
           "NeurIPS 2019",
       .family = Family::kCompressed,
-      .knobs = {{"rank", 2, 1, 1024, {}, "r: columns of the factors", "memory H"}},
+      .knobs = {knob("rank", 2, 1, 1024, "r: columns of the factors", "memory H")},
       .body = powersgd,
-      .links = links,
+      .links = groups::ring_links,
       .gap_bound = one_ahead,
       .source = Source::kMemory,
       .reading = "compressed/P1-P5"};

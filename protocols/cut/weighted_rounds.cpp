@@ -9,7 +9,6 @@
 
 namespace hopbench::cut {
 namespace weighted_rounds {
-namespace {
 
 /// The numbers that workers tell each other at the end of a round.
 struct Told {
@@ -19,17 +18,15 @@ struct Told {
   Duration took{};      // by its steps
 };
 
-std::vector<Told> told_by_all(Node& self, const std::vector<int>& others, Iter round, const Told& mine) {
+std::vector<Told> told_by_all(Node& self, Iter round, const Told& mine) {
   const std::int64_t flags = (mine.counts ? 1 : 0) + (mine.last ? 2 : 0);
-  for (const int peer : others)
-    self.send(peer, kClock, round, {}, {std::bit_cast<std::int64_t>(mine.length), flags, mine.took.count()});
-  std::vector<Told> all(others.size() + 1);
-  all[static_cast<std::size_t>(self.rank)] = mine;
-  for (const Message& said : self.gather(others, static_cast<int>(others.size()), is(kClock, round), "all workers")) {
-    all[static_cast<std::size_t>(said.from)] = {.length = std::bit_cast<double>(said.words[0]),
-                                                .counts = (said.words[1] & 1) != 0,
-                                                .last = (said.words[1] & 2) != 0,
-                                                .took = Duration(said.words[2])};
+  const Words words{std::bit_cast<std::int64_t>(mine.length), flags, mine.took.count()};
+  std::vector<Told> all;
+  for (const Message& said : exchanged(self, kClock, round, {}, words, "all workers")) {
+    all.push_back({.length = std::bit_cast<double>(said.words[0]),
+                   .counts = (said.words[1] & 1) != 0,
+                   .last = (said.words[1] & 2) != 0,
+                   .took = Duration(said.words[2])});
   }
   return all;
 }
@@ -47,7 +44,6 @@ std::vector<double> weights_of(const std::vector<Told>& all) {
   return weights;
 }
 
-}  // namespace
 }  // namespace weighted_rounds
 
 bool Anomalies::is_one(double length) {
@@ -66,16 +62,13 @@ WeightedRounds::WeightedRounds(Node& self, const KnobValues& knobs)
       step_(outer::outer_step(knobs)),
       clip_(knobs.real("clip")),
       anomalies_(knobs.real("limit")),
-      outer_(self) {
-  others_ = self.workers();
-  std::erase(others_, self.rank);
-}
+      outer_(self) {}
 
 bool WeightedRounds::end(const Vec& x, Vec& x0, const Ended& how) {
   using namespace weighted_rounds;
   Told mine{.length = distance(x0, x), .counts = false, .last = how.last, .took = how.took};
   mine.counts = how.stepped && !anomalies_.is_one(mine.length);
-  const std::vector<Told> all = told_by_all(self_, others_, round_, mine);
+  const std::vector<Told> all = told_by_all(self_, round_, mine);
   shortest_ = all[0].took;
   for (const Told& each : all) shortest_ = std::min(shortest_, each.took);
   move(x, x0, weights_of(all));
@@ -84,24 +77,16 @@ bool WeightedRounds::end(const Vec& x, Vec& x0, const Ended& how) {
 }
 
 double WeightedRounds::distance(const Vec& a, const Vec& b) {
-  double length = 0;
-  self_.operate(bytes_of(3 * a.size()), [&] {
-    const Payload terms[] = {self_.trained(a), self_.trained(b)};
-    const float signs[] = {1.0f, -1.0f};
-    length = std::sqrt(squared_norm(share(weighted_sum(terms, signs))));
+  return self_.computed(bytes_of(3 * a.size()), [&] {
+    return std::sqrt(squared_norm(share(combined({{1, self_.trained(a)}, {-1, self_.trained(b)}}))));
   });
-  return length;
 }
 
 void WeightedRounds::move(const Vec& x, Vec& x0, const std::vector<double>& weights) {
   if (*std::max_element(weights.begin(), weights.end()) == 0) return;
   const double own = weights[static_cast<std::size_t>(self_.rank)] * self_.worker_count();
-  Vec shifted;  // its mean over all workers is x0 - the weighted mean of x0 - x
-  self_.operate(bytes_of(3 * x.size()), [&] {
-    const Payload terms[] = {share(x0), share(x)};
-    const float parts[] = {static_cast<float>(1 - own), static_cast<float>(own)};
-    shifted = weighted_sum(terms, parts);
-  });
+  // Its mean over all workers is x0 - the weighted mean of x0 - x.
+  const Vec shifted = combined(self_, {{1 - own, share(x0)}, {own, share(x)}});
   Vec mean = Vec::uninitialised(x.size(), x.space());
   const RingMean ring = ring_mean(self_, self_.workers(), round_, share(shifted), mean, 0, "models of all workers");
   std::vector<float> used;

@@ -13,11 +13,12 @@
 #include <map>
 
 #include "protocols/compressed/compress.h"
+#include "protocols/gossip/mixing.h"
+#include "protocols/groups/group_average.h"
 #include "protocols/node/collectives.h"
 #include "protocols/node/node.h"
 
 namespace hopbench::gossip::choco {
-namespace {
 
 constexpr double kAuthorsStep = 0.45;  // for sign on a ring of 8
 
@@ -57,13 +58,11 @@ class PublicModels {
 
   /// Returns Q(x - x^) of this worker.
   Vec difference(const Vec& x, Iter k) {
-    Vec q;
-    self_.operate(bytes_of(3 * x.size()), [&] {
+    return self_.computed(bytes_of(3 * x.size()), [&] {
       Vec d = x;
       d.axpy(-1.0f, share(models_[self_.rank]));
-      q = q_.pack(d, self_.random(Purpose::kProtocol, k));
+      return q_.pack(d, self_.random(Purpose::kProtocol, k));
     });
-    return q;
   }
 
   void add(int owner, const Payload& q) {
@@ -86,9 +85,7 @@ void choco(Node& self, const KnobValues& knobs) {
 
   for (Iter k = 0; self.running(k); ++k) {
     self.enter(k);
-    const Gradient g = self.gradient(x, k);
-    optimizer.step(x, share(g.values), k);
-    self.applied(self.rank, k);
+    groups::local_step(self, x, optimizer, k);
     if (k > 0) {
       for (const Message& q :
            self.gather(neighbours, int(neighbours.size()), is(kParams, k - 1), "differences of neighbours")) {
@@ -103,21 +100,11 @@ void choco(Node& self, const KnobValues& knobs) {
   }
 }
 
-constexpr const char* kGamma =
-    "consensus step size; 0: the share for top_k, half of it for random_k, at most 0.45, which is that of all others";
-
 std::string note(const Setting& setting) {
   if (step_size(setting.knobs) == kAuthorsStep || setting.knobs.given("gamma")) return "";
   return "its step size follows from the share; that is new, and gamma = 0.45, which diverges for small shares, is as "
          "before";
 }
-
-std::string refuse(const Setting& setting) {
-  if (setting.graph.undirected()) return unconnected(setting.graph);
-  return "topology '" + setting.graph.name() + "' has edges of one direction: the mixing weights are symmetric";
-}
-
-}  // namespace
 
 const Protocol& choco_protocol() {
   static const Protocol protocol{
@@ -128,10 +115,13 @@ const Protocol& choco_protocol() {
           "Communication, ICML 2019",
       .family = Family::kGossip,
       .knobs = {choice("compressor", compressed::Compressor::methods(), "Q: how differences are compressed", "code"),
-                {"share", 0.01, 1e-6, 1, {}, "of the entries that top_k and random_k keep", "ours"},
-                {"gamma", 0.0, 0, 1, {}, kGamma, "code; ours"}},
+                knob("share", 0.01, 1e-6, 1, "of the entries that top_k and random_k keep", "ours"),
+                knob("gamma", 0.0, 0, 1,
+                     "consensus step size; 0: the share for top_k, half of it for random_k, at most 0.45, which is "
+                     "that of all others",
+                     "code; ours")},
       .body = choco,
-      .refuse = refuse,
+      .refuse = not_symmetric,
       .note = note,
       .gap_bound = [](const Setting& setting) -> std::optional<std::int64_t> { return 2 * setting.graph.diameter(); },
       .source = Source::kAbstractAndCode,

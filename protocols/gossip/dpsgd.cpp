@@ -7,11 +7,11 @@
 // keeps the mean of all models. On a regular graph they are uniform.
 //   parallel form (the paper's)  x_{k+1} = sum of W_ij x_j - lr * gradient at x_k: the gradient overlaps the exchange
 //   serial form                  a local step first, then the average of the stepped models
+#include "protocols/groups/group_average.h"
 #include "protocols/node/collectives.h"
 #include "protocols/node/node.h"
 
 namespace hopbench::gossip::dpsgd {
-namespace {
 
 /// Returns true if every neighbour's model weighs as much as the worker's own. A directed graph has no symmetric
 /// weights.
@@ -38,13 +38,9 @@ void dpsgd(Node& self, const KnobValues& knobs) {
 
   for (Iter k = 0; self.running(k); ++k) {
     self.enter(k);
-    Gradient g;
-    if (!parallel) {
-      g = self.gradient(x, k);
-      optimizer.step(x, share(g.values), k);
-      self.applied(self.rank, k);
-    }
+    if (!parallel) groups::local_step(self, x, optimizer, k);
     for (int peer : self.graph().out(self.rank)) self.send(peer, kParams, k, share(x));
+    Gradient g;
     if (parallel) g = self.gradient(x, k);  // while the parameters travel
 
     auto terms = terms_of(self.gather(senders, int(senders.size()), is(kParams, k), "parameters of this iteration"));
@@ -58,8 +54,6 @@ void dpsgd(Node& self, const KnobValues& knobs) {
     self.report(k + 1, x);
   }
 }
-
-std::string refuse(const Setting& setting) { return unconnected(setting.graph); }
 
 std::string note(const Setting& setting) {
   const Topology& graph = setting.graph;
@@ -75,11 +69,6 @@ std::string note(const Setting& setting) {
   return given ? "" : "Metropolis weights" + where + "; that is new, and weights = 'uniform' is as before";
 }
 
-constexpr const char* kMixing =
-    "W; metropolis: doubly stochastic on undirected graphs (on a directed one uniform); uniform: 1 / (in-degree + 1)";
-
-}  // namespace
-
 const Protocol& dpsgd_protocol() {
   static const Protocol protocol{
       .name = "dpsgd",
@@ -88,9 +77,12 @@ const Protocol& dpsgd_protocol() {
       .family = Family::kGossip,
       .knobs = {choice("form", {"parallel", "serial"},
                        "parallel: the gradient overlaps the exchange; serial: step, then exchange", "memory H"),
-                choice("weights", {"metropolis", "uniform"}, kMixing, "derived")},
+                choice("weights", {"metropolis", "uniform"},
+                       "W; metropolis: doubly stochastic on undirected graphs (on a directed one uniform); uniform: 1 "
+                       "/ (in-degree + 1)",
+                       "derived")},
       .body = dpsgd,
-      .refuse = refuse,
+      .refuse = [](const Setting& setting) { return unconnected(setting.graph); },
       .note = note,
       .gap_bound = [](const Setting& setting) -> std::optional<std::int64_t> { return setting.graph.diameter(); },
       .source = Source::kMemory,

@@ -14,7 +14,6 @@
 #include "protocols/groups/groups.h"
 
 namespace hopbench::gossip::dsgd_aau {
-namespace {
 
 void dsgd_aau(Node& self, const KnobValues&) {
   if (self.is_server()) return control_rounds(self, Rounds::kOnTheirOwn);
@@ -32,8 +31,6 @@ void dsgd_aau(Node& self, const KnobValues&) {
   }
 }
 
-}  // namespace
-
 const Protocol& dsgd_aau_protocol() {
   static const Protocol protocol{
       .name = "dsgd_aau",
@@ -42,7 +39,6 @@ const Protocol& dsgd_aau_protocol() {
           "Xiong, Yan, Wang, Li: Straggler-Resilient Decentralized Learning via Adaptive Asynchronous Updates, MobiHoc "
           "2024",
       .family = Family::kGossip,
-      .knobs = {},
       .body = dsgd_aau,
       .extra_ranks = always<1>,
       .links = links_with_controller,

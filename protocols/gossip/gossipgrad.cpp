@@ -15,7 +15,6 @@
 #include "protocols/node/node.h"
 
 namespace hopbench::gossip::gossipgrad {
-namespace {
 
 class Partners {
  public:
@@ -69,16 +68,14 @@ std::vector<Edge> links(const Setting& setting) {
   return {edges.begin(), edges.end()};
 }
 
-}  // namespace
-
 const Protocol& gossipgrad_protocol() {
   static const Protocol protocol{
       .name = "gossipgrad",
       .summary = "a model to one partner an iteration, 2^i ahead; partners rotate, log n iterations reach everybody",
       .paper = "Daily, Vishnu, Siegel, Warfel, Amatya: GossipGraD, arXiv 1803.05880",
       .family = Family::kGossip,
-      .knobs = {{"rotate", true, 0, 0, {}, "other partners in each turn of log n iterations", "memory M"},
-                {"shuffle", false, 0, 0, {}, "samples go round a ring, a batch an iteration; not charged", "memory M"}},
+      .knobs = {knob("rotate", true, "other partners in each turn of log n iterations", "memory M"),
+                knob("shuffle", false, "samples go round a ring, a batch an iteration; not charged", "memory M")},
       .body = gossipgrad,
       .links = links,
       .moves_data = [](const KnobValues& knobs) { return knobs.flag("shuffle"); },

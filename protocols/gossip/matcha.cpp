@@ -15,7 +15,6 @@
 #include "protocols/groups/group_average.h"
 
 namespace hopbench::gossip::matcha {
-namespace {
 
 /// Returns the partners of iteration k, by a draw that is common to all workers.
 Exchange drawn(const Node& self, const MatchaPlan& plan, Iter k) {
@@ -48,8 +47,6 @@ void matcha(Node& self, const KnobValues& knobs) {
   }
 }
 
-}  // namespace
-
 const Protocol& matcha_protocol() {
   static const Protocol protocol{
       .name = "matcha",
@@ -58,13 +55,8 @@ const Protocol& matcha_protocol() {
           "Wang, Sahu, Yang, Joshi, Kar: MATCHA: Speeding Up Decentralized SGD via Matching Decomposition Sampling, "
           "arXiv 1905.09435",
       .family = Family::kGossip,
-      .knobs = {{"budget",
-                 0.5,
-                 0.01,
-                 1,
-                 {},
-                 "communication budget: mean share of the matchings in an iteration",
-                 "code; the default: paper"}},
+      .knobs = {knob("budget", 0.5, 0.01, 1, "communication budget: mean share of the matchings in an iteration",
+                     "code; the default: paper")},
       .body = matcha,
       .refuse = not_symmetric,
       .free_run = [](const KnobValues& knobs) { return static_cast<int>(2 / knobs.real("budget")); },

@@ -1,19 +1,12 @@
 #include "protocols/gossip/matcha_plan.h"
 
 #include <cmath>
-#include <numeric>
 
 #include "protocols/gossip/best_chances.h"
 #include "protocols/node/eigenvalues.h"
 
 namespace hopbench::gossip {
 namespace matcha_plan {
-namespace {
-
-using Numbers = std::vector<double>;
-using Matrix = std::vector<Numbers>;
-
-double dot(const Numbers& x, const Numbers& y) { return std::inner_product(x.begin(), x.end(), y.begin(), 0.0); }
 
 double rounded(double value) { return std::round(value * 1e9) / 1e9; }
 
@@ -44,7 +37,6 @@ double best_alpha(const std::vector<Matching>& matchings, const Numbers& chances
   return rounded(high);
 }
 
-}  // namespace
 }  // namespace matcha_plan
 
 MatchaPlan make_matcha_plan(const Topology& graph, double budget) {

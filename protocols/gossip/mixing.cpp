@@ -1,12 +1,9 @@
 #include "protocols/gossip/mixing.h"
 
-#include <utility>
-
 #include "protocols/node/collectives.h"
 
 namespace hopbench::gossip {
 namespace mixing {
-namespace {
 
 constexpr const char* kWhy = "models of neighbours";
 
@@ -24,7 +21,6 @@ std::vector<Term> weighed(const Node& self, Iter k, const Exchange& exchange, co
   return terms;
 }
 
-}  // namespace
 }  // namespace mixing
 
 Exchange with_neighbours(const Node& self, bool lazy) {
@@ -75,9 +71,7 @@ Vec averaged_second(Node& self, Iter k, const Exchange& exchange, const Vec& y) 
     values.push_back(term.value);
     weights.push_back(static_cast<float>(static_cast<double>(term.weight) / total));
   }
-  Vec sum;
-  self.operate(bytes_of((terms.size() + 1) * y.size()), [&] { sum = weighted_sum(values, weights); });
-  return sum;
+  return self.computed(bytes_of((terms.size() + 1) * y.size()), [&] { return weighted_sum(values, weights); });
 }
 
 std::string not_symmetric(const Setting& setting) {

@@ -12,12 +12,12 @@
 // A worker answers pulls at any time. It ends when its neighbours have said that they pull no more.
 #include <memory>
 
+#include "protocols/gossip/active_rounds.h"
 #include "protocols/gossip/mixing.h"
 #include "protocols/gossip/netmax_monitor.h"
-#include "protocols/groups/groups.h"
+#include "protocols/groups/group_average.h"
 
 namespace hopbench::gossip::netmax {
-namespace {
 
 constexpr Kind kNoMore = kSkip;
 
@@ -76,9 +76,7 @@ void train(Node& self) {
     take_policy(self, policy);
     const int peer = policy.drawn(self, k);
     if (peer != self.rank) self.send(peer, kRequest, k);
-    const Gradient g = self.gradient(x, k);
-    optimizer.step(x, share(g.values), k);
-    self.applied(self.rank, k);
+    groups::local_step(self, x, optimizer, k);
     if (peer != self.rank) {
       const Message answer = self.recv(is_from(kReply, peer, k), "the model that it pulls");
       draw_towards(self, x, answer, k, policy.pull / policy.chances[static_cast<std::size_t>(peer)]);
@@ -97,16 +95,6 @@ void netmax(Node& self, const KnobValues& knobs) {
   PullMonitor(self, knobs.integer("every")).run();
 }
 
-std::vector<Edge> links(const Setting& setting) {
-  std::vector<Edge> all = groups::star_links(setting.workers, groups::all_workers(setting));
-  for (int a = 0; a < setting.workers; ++a) {
-    for (const int b : setting.graph.out(a)) all.emplace_back(a, b);
-  }
-  return all;
-}
-
-}  // namespace
-
 const Protocol& netmax_protocol() {
   static const Protocol protocol{
       .name = "netmax",
@@ -115,10 +103,10 @@ const Protocol& netmax_protocol() {
           "Zhou, Lin, Loghin, Ooi, Wu, Zhang: Communication-efficient Decentralized Machine Learning over "
           "Heterogeneous Networks, ICDE 2021",
       .family = Family::kGossip,
-      .knobs = {{"every", 20, 1, 1'000'000, {}, "iterations of a worker from one policy to the next", "ours"}},
+      .knobs = {knob("every", 20, 1, 1'000'000, "iterations of a worker from one policy to the next", "ours")},
       .body = netmax,
       .extra_ranks = always<1>,
-      .links = links,
+      .links = links_with_controller,
       .on_topology = always<true>,
       .refuse = not_symmetric,
       .control = always<Control::kSchedule>,

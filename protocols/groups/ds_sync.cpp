@@ -15,7 +15,6 @@
 #include "protocols/node/node.h"
 
 namespace hopbench::groups::ds_sync {
-namespace {
 
 /// Returns the divisor of n nearest to its root (the smaller of two), or the rounded root if n is prime.
 int side_of_grid(int n) {
@@ -29,7 +28,7 @@ int side_of_grid(int n) {
 
 template <class Of>
 std::vector<Division> rounds_of(const KnobValues& knobs, int n, const Of& of) {
-  const int size = knobs.integer("group_size") > 0 ? knobs.integer("group_size") : side_of_grid(n);
+  const int size = knobs.integer("group_size", side_of_grid(n));
   const Division rows = knobs.text("division") == "hosts" ? by_host(of) : grid_rows(n, size);
   return {rows, columns_of(rows)};
 }
@@ -93,8 +92,7 @@ std::vector<Edge> links(const Setting& setting) {
   for (const Division& groups : rounds_of(setting.knobs, setting.workers, setting)) {
     for (int i = 0; i < static_cast<int>(groups.size()); ++i) {
       const Group& group = groups[static_cast<std::size_t>(i)];
-      const std::vector<Edge> some = at_server ? star_links(setting.workers + i, group) : ring_links(group);
-      all.insert(all.end(), some.begin(), some.end());
+      all = joined(std::move(all), at_server ? star_links(setting.workers + i, group) : ring_links(group));
     }
   }
   return all;
@@ -120,8 +118,6 @@ std::string refuse(const Setting& setting) {
 // Not checked against the paper's text: which workers form a row if hosts matter (medium confidence).
 bool experimental(const KnobValues& knobs) { return knobs.text("division") == "hosts"; }
 
-}  // namespace
-
 const Protocol& ds_sync_protocol() {
   static const Protocol protocol{
       .name = "ds_sync",
@@ -130,7 +126,7 @@ const Protocol& ds_sync_protocol() {
           "Wang, Zhang, Yang, Chen, Tan: DS-Sync: Addressing Network Bottlenecks with Divide-and-Shuffle "
           "Synchronization for Distributed DNN Training, INFOCOM 2022",
       .family = Family::kGroups,
-      .knobs = {{"group_size", 0, 0, 4096, {}, "workers in a row; 0: the divisor of n nearest to its root", "memory M"},
+      .knobs = {knob("group_size", 0, 0, 4096, "workers in a row; 0: the divisor of n nearest to its root", "memory M"),
                 choice("division", {"grid", "hosts"}, "grid: rows by rank; hosts: a row is a host", "memory M"),
                 choice("inner", {"allreduce", "ps"}, "within a group: a ring, or a server", "code"),
                 choice("average_at", {"after_step", "before_forward"},

@@ -7,14 +7,12 @@
 
 namespace hopbench::groups {
 namespace group_average {
-namespace {
 
 constexpr const char* kWhy = "models of the group";
 
 /// Sets the weights and returns the newest tag. Multiplies step by step, because pow() differs between machines.
 Iter weigh(std::vector<Term>& terms, double decay) {
-  const auto older = [](const Term& a, const Term& b) { return a.tag < b.tag; };
-  const Iter newest = std::max_element(terms.begin(), terms.end(), older)->tag;
+  const Iter newest = std::ranges::max_element(terms, {}, &Term::tag)->tag;
   for (Term& term : terms) {
     double weight = 1;
     for (Iter age = term.tag; age < newest && decay < 1; ++age) weight *= decay;
@@ -23,7 +21,6 @@ Iter weigh(std::vector<Term>& terms, double decay) {
   return newest;
 }
 
-}  // namespace
 }  // namespace group_average
 
 Vec group_mean(Node& self, const Group& group, Iter round, const Vec& mine, const char* why) {
@@ -36,8 +33,7 @@ Vec group_mean(Node& self, const Group& group, Iter round, const Vec& mine, cons
 Vec group_mean_at(Node& self, int server, const Group& group, Iter round, const Vec& mine, const char* why) {
   self.send(server, kParams, round, share(mine));
   const Message answer = self.recv(is_from(kWeights, server, round), why);
-  Vec mean;
-  self.operate(bytes_of(2 * mine.size()), [&] { mean = Vec::copy_of(answer.body); });
+  Vec mean = self.computed(bytes_of(2 * mine.size()), [&] { return Vec::copy_of(answer.body); });
   self.averaged(round, group, 1.0 / static_cast<double>(group.size()));  // the server's own event has its weights
   return mean;
 }

@@ -44,11 +44,8 @@ Division columns_of(const Division& rows) {
 }
 
 std::vector<int> hosts_of(const Setting& setting) {
-  std::vector<int> hosts;
-  for (int rank = 0; rank < setting.workers; ++rank) {
-    hosts.push_back(setting.host_of.empty() ? rank : setting.host_of[static_cast<std::size_t>(rank)]);
-  }
-  return hosts;
+  if (setting.host_of.empty()) return all_workers(setting);
+  return {setting.host_of.begin(), setting.host_of.begin() + setting.workers};
 }
 
 std::vector<int> hosts_of(const Node& self) {
@@ -121,6 +118,23 @@ std::vector<Edge> star_links(int centre, const Group& group) {
   std::vector<Edge> edges;
   for (const int member : group) {
     if (member != centre) edges.emplace_back(member, centre);
+  }
+  return edges;
+}
+
+std::vector<Edge> joined(std::vector<Edge> some, const std::vector<Edge>& others) {
+  some.insert(some.end(), others.begin(), others.end());
+  return some;
+}
+
+std::vector<Edge> all_pairs(const Setting& setting) { return all_pairs(setting.workers); }
+std::vector<Edge> ring_links(const Setting& setting) { return ring_links(all_workers(setting)); }
+std::vector<Edge> star_links(const Setting& setting) { return star_links(setting.workers, all_workers(setting)); }
+
+std::vector<Edge> graph_links(const Setting& setting) {
+  std::vector<Edge> edges;
+  for (int a = 0; a < setting.workers; ++a) {
+    for (const int b : setting.graph.out(a)) edges.emplace_back(a, b);
   }
   return edges;
 }

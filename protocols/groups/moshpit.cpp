@@ -16,7 +16,6 @@
 #include "protocols/node/node.h"
 
 namespace hopbench::groups::moshpit {
-namespace {
 
 int side_of(int workers, int dimensions) {
   int side = 1;
@@ -77,10 +76,6 @@ std::string refuse(const Setting& setting) {
          " workers fill a grid of at most " + std::to_string(most) + ": take dimensions = " + std::to_string(most);
 }
 
-int free_run(const KnobValues& knobs) { return knobs.integer("period"); }
-
-}  // namespace
-
 const Protocol& moshpit_protocol() {
   static const Protocol protocol{
       .name = "moshpit",
@@ -89,13 +84,13 @@ const Protocol& moshpit_protocol() {
           "Ryabinin, Gorbunov, Plokhotnyuk, Pekhimenko: Moshpit SGD: Communication-Efficient Decentralized Training on "
           "Heterogeneous Unreliable Devices, NeurIPS 2021",
       .family = Family::kGroups,
-      .knobs = {{"dimensions", 2, 1, 16, {}, "d: rounds after which all have heard of all", "memory H"},
-                {"period", 1, 1, 1'000'000, {}, "local steps from one round to the next", "ours"}},
+      .knobs = {knob("dimensions", 2, 1, 16, "d: rounds after which all have heard of all", "memory H"),
+                knob("period", 1, 1, 1'000'000, "local steps from one round to the next", "ours")},
       .body = moshpit,
       .links = links,
       .refuse = refuse,
       .on_loss = always<OnLoss::kContinues>,
-      .free_run = free_run,
+      .free_run = periods<1>,
       .source = Source::kMemory,
       .reading = "moshpit/G1-G3"};
   return protocol;

@@ -11,33 +11,30 @@
 // The controller is a rank of its own, a server. It answers in the order in which signals arrive, and no worker is
 // nearer to it than another. Once fewer than P workers are left in the run, they go on alone, because a group has P
 // members. A dead worker is in no further group; a group that it was in already goes on without it.
-#include <algorithm>
 
 #include "protocols/groups/group_average.h"
 #include "protocols/groups/ready_queue.h"
+#include "protocols/node/collectives.h"
 #include "protocols/node/node.h"
 
 namespace hopbench::groups::partial_reduce {
-namespace {
 
 int window_of(const KnobValues& knobs, int workers) {
   if (!knobs.flag("avoid_frozen")) return 0;
-  const int window = knobs.integer("window");
-  return window > 0 ? window : 4 * fewest_groups(workers, knobs.integer("group_size"));
+  return knobs.integer("window", 4 * fewest_groups(workers, knobs.integer("group_size")));
 }
 
 void control_groups(Node& self, const KnobValues& knobs) {
   const int workers = self.worker_count();
   ReadyQueue queue(workers, knobs.integer("group_size"), window_of(knobs, workers));
-  const auto here = [&](int w) { return self.present(w); };
-  const auto present = [&] { return std::count_if(self.workers().begin(), self.workers().end(), here); };
   for (Iter number = 0;;) {
-    self.until([&] { return self.has(is(kRequest)) || present() < queue.workers_left(); }, "a ready worker");
+    self.until([&] { return self.has(is(kRequest)) || present_workers(self) < queue.workers_left(); },
+               "a ready worker");
     for (int w : self.workers()) {
-      if (!here(w)) queue.left(w);
+      if (!self.present(w)) queue.left(w);
     }
     const auto request = self.take(is(kRequest));
-    if (request && here(request->from)) queue.ready(request->from);
+    if (request && self.present(request->from)) queue.ready(request->from);
     while (const auto group = queue.next_group()) {
       for (int member : *group) self.send(member, kReply, number, {}, words_of(*group));
       ++number;
@@ -82,26 +79,19 @@ std::string refuse(const Setting& setting) {
   return "";
 }
 
-std::vector<Knob> all_knobs() {
-  return {
-      {"group_size", 2, 2, 1000, {}, "P: a group is made of so many workers", "ours"},
-      choice("weights", {"constant", "dynamic"},
-             "constant: 1/P each; dynamic: less for a model that is behind the newest of the group", "memory M"),
-      {"decay", 0.5, 0.01, 1.0, {}, "dynamic: the weight of a model one step behind, of 1", "ours"},
-      {"avoid_frozen", true, 0, 0, {}, "any `window` groups in a row connect all workers", "memory M"},
-      {"window", 0, 0, 100000, {}, "in groups; 0: four times as many as are needed at the least", "ours"},
-  };
-}
-
-}  // namespace
-
 const Protocol& partial_reduce_protocol() {
   static const Protocol protocol{
       .name = "partial_reduce",
       .summary = "decentralised SGD: the first P workers that are ready average their models",
       .paper = "Miao et al.: Heterogeneity-Aware Distributed Machine Learning Training via Partial Reduce, SIGMOD 2021",
       .family = Family::kGroups,
-      .knobs = all_knobs(),
+      .knobs = {knob("group_size", 2, 2, 1000, "P: a group is made of so many workers", "ours"),
+                choice("weights", {"constant", "dynamic"},
+                       "constant: 1/P each; dynamic: less for a model that is behind the newest of the group",
+                       "memory M"),
+                knob("decay", 0.5, 0.01, 1.0, "dynamic: the weight of a model one step behind, of 1", "ours"),
+                knob("avoid_frozen", true, "any `window` groups in a row connect all workers", "memory M"),
+                knob("window", 0, 0, 100000, "in groups; 0: four times as many as are needed at the least", "ours")},
       .body = partial_reduce,
       .extra_ranks = always<1>,
       .links = links,

@@ -18,7 +18,6 @@
 #include "protocols/node/node.h"
 
 namespace hopbench::groups::prague {
-namespace {
 
 constexpr int kUsualSize = 3;  // by default
 
@@ -80,8 +79,6 @@ void prague(Node& self, const KnobValues& knobs) {
   while (schedule.empty() && join_group(self, k, true, x)) self.report(k, x);
 }
 
-int servers(const Setting& setting) { return is_static(setting.knobs) ? 0 : 1; }
-
 std::vector<Edge> links(const Setting& setting) {
   if (!is_static(setting.knobs)) return all_pairs(setting.workers + 1);
   std::vector<Edge> edges;
@@ -111,19 +108,6 @@ Control control(const KnobValues& knobs) { return is_static(knobs) ? Control::kL
 /// Returns kStops for a static schedule: it could go on, but a dead head would cut off its host for good.
 OnLoss on_loss(const KnobValues& knobs) { return is_static(knobs) ? OnLoss::kStops : OnLoss::kContinues; }
 
-int free_run(const KnobValues& knobs) { return is_static(knobs) ? 4 : knobs.integer("slow_threshold"); }
-
-std::vector<Knob> all_knobs() {
-  return {
-      choice("groups", {"smart", "static"}, "drawn on request, or a schedule for 4 workers a host", "paper"),
-      {"group_size", kUsualSize, 2, 1000, {}, "smart: workers in a group, or up to twice as many less one", "ours"},
-      {"inter_intra", true, 0, 0, {}, "smart: a head of each host with others', then the whole host", "memory H"},
-      {"slow_threshold", 4, 0, 1000, {}, "smart: who asked over so many times less is left out; 0: nobody", "ours"},
-  };
-}
-
-}  // namespace
-
 const Protocol& prague_protocol() {
   static const Protocol protocol{
       .name = "prague",
@@ -132,14 +116,19 @@ const Protocol& prague_protocol() {
           "Luo, He, Zhuo, Qian: Prague: High-Performance Heterogeneity-Aware Asynchronous Decentralized Training, "
           "ASPLOS 2020",
       .family = Family::kGroups,
-      .knobs = all_knobs(),
+      .knobs = {choice("groups", {"smart", "static"}, "drawn on request, or a schedule for 4 workers a host", "paper"),
+                knob("group_size", kUsualSize, 2, 1000, "smart: workers in a group, or up to twice as many less one",
+                     "ours"),
+                knob("inter_intra", true, "smart: a head of each host with others', then the whole host", "memory H"),
+                knob("slow_threshold", 4, 0, 1000, "smart: who asked over so many times less is left out; 0: nobody",
+                     "ours")},
       .body = prague,
-      .extra_ranks = servers,
+      .extra_ranks = [](const Setting& setting) { return is_static(setting.knobs) ? 0 : 1; },
       .links = links,
       .refuse = refuse,
       .control = control,
       .on_loss = on_loss,
-      .free_run = free_run,
+      .free_run = [](const KnobValues& knobs) { return is_static(knobs) ? 4 : knobs.integer("slow_threshold"); },
       .source = Source::kMemory,
       .reading = "prague/one-sided filter"};
   return protocol;

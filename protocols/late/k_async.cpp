@@ -13,12 +13,8 @@
 #include "protocols/server/verdicts.h"
 
 namespace hopbench::late::k_async {
-namespace {
 
-int gradients_of(const Setting& setting) {
-  const int wanted = setting.knobs.integer("k");
-  return wanted > 0 ? wanted : std::max(1, setting.workers / 2);
-}
+int gradients_of(const Setting& setting) { return setting.knobs.integer("k", std::max(1, setting.workers / 2)); }
 
 void collect(Node& self, const KnobValues& knobs, bool held) {
   if (!self.is_server()) return server::work_marked(self, knobs);
@@ -43,19 +39,12 @@ Changes changes(const Setting& setting) {
 }
 
 std::vector<Knob> all_knobs() {
-  return server::with_server_knobs({{"k",
-                                     0,
-                                     0,
-                                     100000,
-                                     {},
-                                     "K: gradients in an update; 0: half the number of workers",
-                                     "memory H; the default: ours"}});
+  return server::with_server_knobs({knob("k", 0, 0, 100000, "K: gradients in an update; 0: half the number of workers",
+                                         "memory H; the default: ours")});
 }
 
 constexpr std::string_view kPaper =
     "Dutta, Joshi, Ghosh, Dube, Nagpurkar: Slow and Stale Gradients Can Win the Race, AISTATS 2018";
-
-}  // namespace
 
 const Protocol& k_async_protocol() {
   static const Protocol protocol =

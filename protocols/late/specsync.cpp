@@ -13,12 +13,10 @@
 
 #include "protocols/node/micro_batches.h"
 #include "protocols/node/node.h"
-#include "protocols/server/rejoin.h"
 #include "protocols/server/server.h"
 #include "protocols/server/shard.h"
 
 namespace hopbench::late::specsync {
-namespace {
 
 Vec pull_again(Node& self, Iter k, const Vec& like) {
   for (const int server : self.servers()) self.send(server, kPull, k);
@@ -86,10 +84,7 @@ class Server {
     own = {.next = push.iter + 1, .answered = self_.now(), .ends = self_.now() + length};
   }
 
-  Time next_end() const {
-    const auto sooner = [](const Window& a, const Window& b) { return a.ends < b.ends; };
-    return std::min_element(windows_.begin(), windows_.end(), sooner)->ends;
-  }
+  Time next_end() const { return std::ranges::min_element(windows_, {}, &Window::ends)->ends; }
 
   void close_windows() {
     for (std::size_t worker = 0; worker < windows_.size(); ++worker) {
@@ -110,23 +105,6 @@ void specsync(Node& self, const KnobValues& knobs) {
   return self.is_server() ? Server(self, knobs).run() : compute(self, knobs);
 }
 
-std::vector<Knob> all_knobs() {
-  return {
-      {"window", 0.25, 0.001, 10, {}, "length of the window, as a share of the worker's last iteration", "ours"},
-      {"rate",
-       0.5,
-       0.001,
-       1000,
-       {},
-       "ABORT_RATE: gradients of others in the window, per worker, that are enough",
-       "memory H; the default: ours"},
-      parts_knob(8),
-      server::servers_knob(),
-  };
-}
-
-}  // namespace
-
 const Protocol& specsync_protocol() {
   static const Protocol protocol = server::asynchronous(
       {.name = "specsync",
@@ -135,7 +113,12 @@ const Protocol& specsync_protocol() {
            "Zhang, Tian, Wang, Yan: Stay Fresh: Speculative Synchronization for Fast Distributed Machine Learning, "
            "ICDCS 2018",
        .family = Family::kLate,
-       .knobs = all_knobs(),
+       .knobs = {knob("window", 0.25, 0.001, 10, "length of the window, as a share of the worker's last iteration",
+                      "ours"),
+                 knob("rate", 0.5, 0.001, 1000,
+                      "ABORT_RATE: gradients of others in the window, per worker, that are enough",
+                      "memory H; the default: ours"),
+                 parts_knob(8), server::servers_knob()},
        .body = specsync,
        .changes = always<Changes::kWork>,
        .gradients_per_update = always<1>,

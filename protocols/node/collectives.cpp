@@ -13,6 +13,10 @@ Words beside(std::int64_t counted, double mass) { return {counted, std::bit_cast
 
 }  // namespace
 
+int present_workers(const Node& self) {
+  return static_cast<int>(std::ranges::count_if(self.workers(), [&](int worker) { return self.present(worker); }));
+}
+
 std::vector<Term> terms_of(std::span<const Message> messages) {
   std::vector<Term> terms;
   for (const Message& m : messages) terms.push_back({.sender = m.from, .tag = m.iter, .value = m.body});
@@ -31,14 +35,24 @@ Vec average(Node& self, Iter k, std::vector<Term> terms) {
   return sum(self, k, std::move(terms));
 }
 
+Vec combined(std::initializer_list<Scaled> terms) {
+  std::vector<Payload> values;
+  std::vector<float> factors;
+  for (const auto& [factor, value] : terms) {
+    factors.push_back(static_cast<float>(factor));
+    values.push_back(value);
+  }
+  return weighted_sum(values, factors);
+}
+
+Vec combined(Node& self, std::initializer_list<Scaled> terms) {
+  double read = 0;
+  for (const auto& [factor, value] : terms) read += bytes_of(value);
+  return self.computed(read + read / static_cast<double>(terms.size()), [&] { return combined(terms); });
+}
+
 Payload added(Node& self, const Payload& a, const Payload& b, float weight) {
-  Payload sum;
-  self.operate(1.5 * (bytes_of(a) + bytes_of(b)), [&] {
-    const Payload terms[] = {a, b};
-    const float weights[] = {weight, weight};
-    sum = share(weighted_sum(terms, weights));
-  });
-  return sum;
+  return share(combined(self, {{weight, a}, {weight, b}}));
 }
 
 RingMean ring_mean(Node& self, std::span<const int> group, Iter k, const Payload& mine, Vec& result, std::size_t offset,
@@ -107,6 +121,17 @@ void averaged_by_counts(Node& self, std::span<const int> group, Iter k, const Ri
   std::vector<float> weights;
   for (const std::int64_t count : mean.counts) weights.push_back(static_cast<float>(each * static_cast<double>(count)));
   self.averaged(k, group, std::move(weights));
+}
+
+std::vector<Message> exchanged(Node& self, Kind kind, Iter k, const Payload& body, const Words& words,
+                               const char* why) {
+  std::vector<int> others = self.workers();
+  std::erase(others, self.rank);
+  for (const int peer : others) self.send(peer, kind, k, body, words);
+  std::vector<Message> all = self.gather(others, static_cast<int>(others.size()), is(kind, k), why);
+  const auto place = std::ranges::upper_bound(all, self.rank, {}, &Message::from);
+  all.insert(place, {.from = self.rank, .kind = kind, .iter = k, .words = words, .body = body});
+  return all;
 }
 
 void take_state(Node& self, std::span<const int> peers, Iter k, Vec& x) {

@@ -3,12 +3,17 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "protocols/node/node.h"
 
 namespace hopbench {
+
+/// Returns the number of workers that are present.
+int present_workers(const Node& self);
 
 /// Returns the vectors that `messages` carry, each with weight 1.
 std::vector<Term> terms_of(std::span<const Message> messages);
@@ -19,8 +24,18 @@ Vec sum(Node& self, Iter k, std::vector<Term> terms);
 /// Returns the same with the weights scaled so that they sum to 1.
 Vec average(Node& self, Iter k, std::vector<Term> terms);
 
+/// Returns the sum of factor * vector, added in the order given: combined({{1, a}, {-1, b}}) is a - b.
+using Scaled = std::pair<double, Payload>;
+Vec combined(std::initializer_list<Scaled> terms);
+/// Returns the same, as a vector operation of this rank that reads the vectors and writes their sum.
+Vec combined(Node& self, std::initializer_list<Scaled> terms);
+
 /// Returns weight * a + weight * b, as a vector operation of this rank. (a, b) and (b, a) give the same bits.
 Payload added(Node& self, const Payload& a, const Payload& b, float weight);
+
+/// Sends a message to all other workers. Waits for theirs, and returns those of all workers, its own included, by
+/// ascending rank.
+std::vector<Message> exchanged(Node& self, Kind kind, Iter k, const Payload& body, const Words& words, const char* why);
 
 /// A worker that was away (Node::returned) takes the parameters after at least k iterations of the first of these
 /// workers that is present. Leaves x as it is if there is none, or if that one has reported nothing yet.

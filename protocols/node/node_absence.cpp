@@ -15,12 +15,9 @@
 #include "protocols/node/node.h"
 
 namespace hopbench {
-namespace {
 
 constexpr const char* kReturn = "its return";
 constexpr const char* kAnswers = "its peers to have noted its absence";
-
-}  // namespace
 
 const std::vector<int>& Node::peers() const {
   static const std::vector<int> kNone;
@@ -50,10 +47,8 @@ void Node::be_away(const Fault& fault) {
     stand_still(fault.lasts);
     waited(since, now(), kReturn);
   }
-  IterationMark absence;  // a second mark of the same iteration, without samples: see absent_since
-  absence.end = now();
-  absence.iter = entered_;
-  record_->marks.push_back(absence);
+  // A second mark of the same iteration, without samples: see absent_since.
+  record_->marks.push_back({.end = now(), .iter = entered_});
   emit({.what = EventKind::kFault, .iter = entered_, .since = since, .text = "return"});
   returned_ = true;
 }
@@ -75,12 +70,8 @@ void Node::stay_away(Time until) {
 void Node::say_away(int to) {
   if (ended(to)) return;
   for (const Message& message : runtime_.mailbox.shut(to)) {
-    Event drop;
-    drop.what = EventKind::kDrop;
-    drop.iter = message.iter;
-    drop.peer = to;
-    drop.kind = static_cast<std::uint16_t>(message.kind);
-    emit(std::move(drop));
+    const auto kind = static_cast<std::uint16_t>(message.kind);
+    emit({.what = EventKind::kDrop, .iter = message.iter, .peer = to, .kind = kind});
   }
   post(to, kAway, times_away_, {}, {});
 }

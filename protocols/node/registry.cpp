@@ -81,13 +81,9 @@ namespace hopbench {
 HB_PROTOCOLS(HB_DECLARE)
 #undef HB_DECLARE
 
-namespace {
-
 #define HB_NAME(file, name) file::name##_protocol,
 constexpr const Protocol& (*kBuiltIn[])() = {HB_PROTOCOLS(HB_NAME)};
 #undef HB_NAME
-
-}  // namespace
 
 std::span<const Protocol* const> protocols() {
   static const std::vector<const Protocol*> all = [] {
@@ -140,17 +136,8 @@ const char* to_string(Family family) {
 }
 
 const char* to_string(Source source) {
-  switch (source) {
-    case Source::kFullText:
-      return "full-text";
-    case Source::kAbstractAndCode:
-      return "abstract+code";
-    case Source::kMemory:
-      return "memory";
-    case Source::kOwn:
-      return "own";
-  }
-  return "";
+  static constexpr const char* kNames[] = {"full-text", "abstract+code", "memory", "own"};
+  return kNames[static_cast<std::size_t>(source)];
 }
 
 bool is_experimental(const Protocol& protocol, const KnobValues& knobs) {

@@ -6,15 +6,14 @@
 //     round: D = x_{t-1} - mean. It is divided by the staleness gap, 1 + |x_t - x_{t-1}| / |D|;
 //   - u <- beta u + D / (lr gap), cut to the norm `clip` if it is longer;   x_{t+1} = x_t - alpha lr u;
 //   - the mean of the models as they are now is begun. It goes on during the next round. All go on from x_{t+1}.
-#include <cmath>
 
 #include "protocols/groups/background_mean.h"
 #include "protocols/groups/group_average.h"
+#include "protocols/node/collectives.h"
 #include "protocols/node/node.h"
 #include "protocols/outer/outer_optimizer.h"
 
 namespace hopbench::outer::co2 {
-namespace {
 
 constexpr const char* kWhy = "the mean of all models of the round before";
 
@@ -24,18 +23,12 @@ struct Outer {
   double alpha, beta, clip;
 };
 
-Vec difference(const Payload& a, const Payload& b) {
-  const Payload terms[] = {a, b};
-  const float weights[] = {1.0f, -1.0f};
-  return weighted_sum(terms, weights);
-}
-
 /// Makes the outer step with the mean of the round before. Running statistics become those of the mean.
 void step(Node& self, Outer& outer, const Payload& mean, double lr) {
   const std::size_t n = outer.now.size(), trained = self.trainable();
   self.operate(bytes_of(12 * n), [&] {
-    const Vec late = difference(self.trained(outer.before), self.trained(mean));
-    const Vec moved = difference(self.trained(outer.now), self.trained(outer.before));
+    const Vec late = combined({{1, self.trained(outer.before)}, {-1, self.trained(mean)}});
+    const Vec moved = combined({{1, self.trained(outer.now)}, {-1, self.trained(outer.before)}});
     const double length = late.norm(), gap = length > 0 ? 1 + moved.norm() / length : 1;
     outer.u.scale(static_cast<float>(outer.beta));
     outer.u.axpy(static_cast<float>(1 / (lr * gap)), share(late));
@@ -71,30 +64,19 @@ void co2(Node& self, const KnobValues& knobs) {
   mean.wait(kWhy);  // others still need what it sends on
 }
 
-std::vector<Edge> links(const Setting& setting) { return groups::ring_links(groups::all_workers(setting)); }
-
-std::vector<Knob> all_knobs() {
-  return {period_knob(),
-          {"alpha", 1.0, 0, 1000, {}, "outer learning rate", "memory L"},
-          {"beta", 0.2, 0, 0.999999, {}, "outer momentum", "memory L"},
-          {"clip", 0.0, 0, 1e9, {}, "longest u (norm); 0: any", "memory L"}};
-}
-
-}  // namespace
-
 const Protocol& co2_protocol() {
   static const Protocol protocol{
       .name = "co2",
       .summary = "outer steps with the mean of the round before, whose all-reduce overlaps a round of local steps",
       .paper = "Sun et al.: CO2: Efficient Distributed Training with Full Communication-Computation Overlap, ICLR 2024",
       .family = Family::kOuter,
-      .knobs = all_knobs(),
+      .knobs = {period_knob(), knob("alpha", 1.0, 0, 1000, "outer learning rate", "memory L"),
+                knob("beta", 0.2, 0, 0.999999, "outer momentum", "memory L"),
+                knob("clip", 0.0, 0, 1e9, "longest u (norm); 0: any", "memory L")},
       .body = co2,
-      .links = links,
-      .free_run = [](const KnobValues& knobs) { return 2 * knobs.integer("period"); },
-      .gap_bound = [](const Setting& setting) -> std::optional<std::int64_t> {
-        return 2 * setting.knobs.integer("period");
-      },
+      .links = groups::ring_links,
+      .free_run = periods<2>,
+      .gap_bound = periods<2>,
       .source = Source::kMemory,
       .reading = "outer/C1-C3",
       .experimental = always<true>};  // the staleness gap and the clipping are not checked against the paper's text

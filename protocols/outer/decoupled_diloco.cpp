@@ -16,15 +16,15 @@
 
 #include "protocols/groups/group_average.h"
 #include "protocols/groups/groups.h"
+#include "protocols/node/collectives.h"
 #include "protocols/node/node.h"
 #include "protocols/outer/fragments.h"
 #include "protocols/outer/outer_optimizer.h"
 #include "protocols/outer/syncer.h"
-#include "protocols/server/rejoin.h"
+#include "protocols/server/server.h"
 #include "protocols/server/stripes.h"
 
 namespace hopbench::outer::decoupled_diloco {
-namespace {
 
 class Learner {
  public:
@@ -63,9 +63,7 @@ class Learner {
       const Slice part = server::slice_of(x.size(), static_cast<std::size_t>(fresh->words[0]), plan_.fragments);
       self_.operate(bytes_of(5 * part.size), [&] {
         x0.assign(part.offset, fresh->body);
-        const Payload terms[] = {x.slice(part.offset, part.size), fresh->body};
-        const float weights[] = {static_cast<float>(alpha_), static_cast<float>(1 - alpha_)};
-        const Vec mixed = weighted_sum(terms, weights);
+        const Vec mixed = combined({{alpha_, x.slice(part.offset, part.size)}, {1 - alpha_, fresh->body}});
         x.assign(part.offset, share(mixed));
       });
     }
@@ -105,41 +103,25 @@ std::string refuse(const Setting& setting) {
   return too_many_fragments(setting);
 }
 
-std::vector<Edge> links(const Setting& setting) {
-  return groups::star_links(setting.workers, groups::all_workers(setting));
-}
-
-std::vector<Knob> all_knobs() {
-  return with_outer_knobs(
-      {period_knob(),
-       fragments_knob(),
-       {"quorum", 0, 0, 100000, {}, "learners that a merge needs; 0: half of them", "memory H; the default: ours"},
-       {"grace",
-        1.0,
-        0,
-        1000,
-        {},
-        "length of the grace window, in mean times from a first arrival to a quorum",
-        "ours"},
-       {"alpha", 0.5, 0, 1, {}, "share of its own numbers that a learner keeps", "memory M"}});
-}
-
-}  // namespace
-
 const Protocol& decoupled_diloco_protocol() {
   static const Protocol protocol{
       .name = "decoupled_diloco",
       .summary = "DiLoCo whose fragments a syncer merges with a quorum and a grace window; no learner waits",
       .paper = "Douillard et al.: Decoupled DiLoCo for Resilient Distributed Pre-training, arXiv 2604.21428",
       .family = Family::kOuter,
-      .knobs = all_knobs(),
+      .knobs = with_outer_knobs(
+          {period_knob(), fragments_knob(),
+           knob("quorum", 0, 0, 100000, "learners that a merge needs; 0: half of them", "memory H; the default: ours"),
+           knob("grace", 1.0, 0, 1000, "length of the grace window, in mean times from a first arrival to a quorum",
+                "ours"),
+           knob("alpha", 0.5, 0, 1, "share of its own numbers that a learner keeps", "memory M")}),
       .body = decoupled_diloco,
       .extra_ranks = always<1>,
-      .links = links,
+      .links = groups::star_links,
       .refuse = refuse,
       .control = always<Control::kSchedule>,
       .on_loss = always<OnLoss::kContinues>,
-      .free_run = [](const KnobValues& knobs) { return knobs.integer("period"); },
+      .free_run = periods<1>,
       .rejoins = always<true>,
       .source = Source::kMemory,
       .reading = "outer/DD1-DD5",

@@ -7,20 +7,17 @@
 //   x <- x - a (x - z)      at the worker          z <- z + a (x - z)      at the servers,       a = beta / n
 // No worker waits for another. The centre is the model that is handed over.
 #include "protocols/groups/group_average.h"
+#include "protocols/node/collectives.h"
 #include "protocols/node/node.h"
 #include "protocols/outer/outer_optimizer.h"
-#include "protocols/server/rejoin.h"
 #include "protocols/server/server.h"
 #include "protocols/server/shard.h"
 
 namespace hopbench::outer::easgd {
-namespace {
 
 /// Moves `from` towards `to` by that share of the way.
 Vec moved(const Payload& from, const Payload& to, double share_of_way) {
-  const Payload terms[] = {from, to};
-  const float weights[] = {static_cast<float>(1 - share_of_way), static_cast<float>(share_of_way)};
-  return weighted_sum(terms, weights);
+  return combined({{1 - share_of_way, from}, {share_of_way, to}});
 }
 
 void explore(Node& self, const KnobValues& knobs, double pull) {
@@ -50,20 +47,18 @@ void easgd(Node& self, const KnobValues& knobs) {
   }
 }
 
-}  // namespace
-
 const Protocol& easgd_protocol() {
   static const Protocol protocol = server::asynchronous(
       {.name = "easgd",
        .summary = "elastic averaging, asynchronous: each worker and a centre at the servers pull each other",
        .paper = "Zhang, Choromanska, LeCun: Deep Learning with Elastic Averaging SGD, NeurIPS 2015",
        .family = Family::kOuter,
-       .knobs =
-           {period_knob(),
-            {"beta", 0.9, 0, 1, {}, "n times the share of the way by which a worker and the centre meet", "memory H"},
-            server::servers_knob()},
+       .knobs = {period_knob(),
+                 knob("beta", 0.9, 0, 1, "n times the share of the way by which a worker and the centre meet",
+                      "memory H"),
+                 server::servers_knob()},
        .body = easgd,
-       .free_run = [](const KnobValues& knobs) { return knobs.integer("period"); },
+       .free_run = periods<1>,
        .source = Source::kMemory,
        .reading = "outer/E1-E3"});
   return protocol;

@@ -11,12 +11,12 @@
 //   - the region's server then continues with 1 - alpha times its own model plus alpha times the answer.
 #include "protocols/groups/group_average.h"
 #include "protocols/groups/groups.h"
+#include "protocols/node/collectives.h"
 #include "protocols/node/node.h"
 #include "protocols/outer/moving_model.h"
 #include "protocols/outer/outer_optimizer.h"
 
 namespace hopbench::outer::halos {
-namespace {
 
 using groups::by_host, groups::group_of, groups::star_links;
 constexpr Kind kMoved = kPart, kGlobal = kReply;
@@ -31,12 +31,12 @@ int region_server(const Node& self, int worker) {
 void train(Node& self, const KnobValues& knobs) {
   const int server = region_server(self, self.rank);
   const Iter period = knobs.integer("period");
-  const double share_of_region = 1.0 / static_cast<double>(by_host(self)[group_of(by_host(self), self.rank)].size());
+  const double part = 1.0 / static_cast<double>(by_host(self)[group_of(by_host(self), self.rank)].size());
   Vec x0 = self.initial(), x = x0;
   Optimizer inner = self.optimizer(x.size());
   for (Iter k = 0; self.running(k); ++k) {
     if (groups::inner_step(self, x, inner, k, period)) {
-      self.send(server, kPush, k, share(moved(self, x, x0, share_of_region)));
+      self.send(server, kPush, k, share(combined(self, {{part, share(x)}, {-part, share(x0)}})));
       x0 = Vec::copy_of(self.recv(is_from(kWeights, server, k), "the region's model").body);
       take_over(self, x, x0);
     }
@@ -47,8 +47,8 @@ void train(Node& self, const KnobValues& knobs) {
 void serve_region(Node& self, const KnobValues& knobs) {
   const groups::Division regions = by_host(self);
   const std::size_t own = static_cast<std::size_t>(self.rank - self.worker_count());
-  const int wanted = knobs.integer("accumulate");
-  const Iter every = wanted > 0 ? wanted : static_cast<Iter>(regions[own].size());
+  const Iter every = knobs.integer("accumulate", static_cast<int>(regions[own].size()));
+  const double part = 1.0 / static_cast<double>(regions.size());
   MovingModel region(self, knobs.real("local_momentum"));
   Vec told = self.initial();  // the model without the pushes that the global server has not been told of
   const int global = global_server(self);
@@ -65,8 +65,7 @@ void serve_region(Node& self, const KnobValues& knobs) {
     self.applied(push->from, push->iter);
     self.send(push->from, kWeights, push->iter, share(region.model()));
     if (++come % every != 0) continue;
-    self.send(global, kMoved, come,
-              share(moved(self, region.model(), told, 1.0 / static_cast<double>(regions.size()))));
+    self.send(global, kMoved, come, share(combined(self, {{part, share(region.model())}, {-part, share(told)}})));
     told = region.model();
   }
 }
@@ -101,28 +100,17 @@ std::vector<Edge> links(const Setting& setting) {
   const groups::Division regions = by_host(setting);
   const int global = setting.workers + static_cast<int>(regions.size());
   for (int r = 0; r < static_cast<int>(regions.size()); ++r) {
-    for (const Edge& edge : star_links(setting.workers + r, regions[static_cast<std::size_t>(r)])) all.push_back(edge);
+    all = groups::joined(std::move(all), star_links(setting.workers + r, regions[static_cast<std::size_t>(r)]));
     all.emplace_back(setting.workers + r, global);
   }
   // It serves until all workers are done. With real processes, one that knew only servers would end at once.
-  for (const Edge& edge : star_links(global, groups::all_workers(setting))) all.push_back(edge);
-  return all;
+  return groups::joined(std::move(all), star_links(global, groups::all_workers(setting)));
 }
 
 std::string note(const Setting& setting) {
   if (by_host(setting).size() < static_cast<std::size_t>(setting.workers) || setting.workers == 1) return "";
   return "each worker is a region of its own, with a server of its own: set network.hosts to have fewer regions";
 }
-
-std::vector<Knob> all_knobs() {
-  return {period_knob(),
-          {"accumulate", 0, 0, 100000, {}, "pushes between two messages; 0: a region's workers", "memory M"},
-          {"alpha", 0.25, 0, 1, {}, "share of the global model that a region takes over", "memory M"},
-          {"local_momentum", 0.5, 0, 0.999999, {}, "beta of a region's server", "ours"},
-          {"global_momentum", 0.5, 0, 0.999999, {}, "beta of the global server", "ours"}};
-}
-
-}  // namespace
 
 const Protocol& halos_protocol() {
   static const Protocol protocol{
@@ -132,7 +120,11 @@ const Protocol& halos_protocol() {
           "Kim et al.: HALoS: Hierarchical Asynchronous Local SGD over Slow Networks for Geo-Distributed Large "
           "Language Model Training, ICML 2025",
       .family = Family::kOuter,
-      .knobs = all_knobs(),
+      .knobs = {period_knob(),
+                knob("accumulate", 0, 0, 100000, "pushes between two messages; 0: a region's workers", "memory M"),
+                knob("alpha", 0.25, 0, 1, "share of the global model that a region takes over", "memory M"),
+                knob("local_momentum", 0.5, 0, 0.999999, "beta of a region's server", "ours"),
+                knob("global_momentum", 0.5, 0, 0.999999, "beta of the global server", "ours")},
       .body = halos,
       .extra_ranks = ranks,
       .extra_hosts = hosts,
@@ -140,7 +132,7 @@ const Protocol& halos_protocol() {
       .note = note,
       .control = always<Control::kSchedule>,
       .on_loss = always<OnLoss::kContinues>,
-      .free_run = [](const KnobValues& knobs) { return knobs.integer("period"); },
+      .free_run = periods<1>,
       .source = Source::kMemory,
       .reading = "outer/HA1-HA4",
       .experimental = always<true>};  // the momentum and the merge are not checked against the paper's text

@@ -10,14 +10,12 @@
 //   - a worker that has finished its iterations goes on joining until all have. Samples that are then too few for a
 //     step are left.
 // So a fast worker gives more samples to a step than a slow one, and waits only for the gradients under way.
-#include <algorithm>
 
 #include "protocols/groups/groups.h"
 #include "protocols/node/collectives.h"
 #include "protocols/node/node.h"
 
 namespace hopbench::outer::hivemind {
-namespace {
 
 constexpr Kind kSamples = kClock, kDone = kRequest, kStep = kToken, kOver = kSkip;
 
@@ -110,23 +108,14 @@ void track(Node& self, std::int64_t target) {
   tell(kOver);
 }
 
-int target_of(const Setting& setting) {
-  const int wanted = setting.knobs.integer("target");
-  return wanted > 0 ? wanted : setting.workers * setting.batch;
-}
-
 void hivemind(Node& self, const KnobValues& knobs) {
   if (!self.is_server()) return work(self);
-  track(self, target_of({knobs, self.graph(), self.worker_count(), {}, 0, self.batch()}));
+  track(self, knobs.integer("target", self.worker_count() * self.batch()));
 }
 
 std::vector<Edge> links(const Setting& setting) {
-  std::vector<Edge> all = groups::ring_links(groups::all_workers(setting));
-  for (const Edge& edge : groups::star_links(setting.workers, groups::all_workers(setting))) all.push_back(edge);
-  return all;
+  return groups::joined(groups::ring_links(setting), groups::star_links(setting));
 }
-
-}  // namespace
 
 const Protocol& hivemind_protocol() {
   static const Protocol protocol{
@@ -134,8 +123,8 @@ const Protocol& hivemind_protocol() {
       .summary = "gradients are added up until all workers together have a target number of samples, then all-reduced",
       .paper = "Diskin et al.: Distributed Deep Learning in Open Collaborations, NeurIPS 2021",
       .family = Family::kOuter,
-      .knobs =
-          {{"target", 0, 0, 1'000'000'000, {}, "samples of a step, at least; 0: a batch of each worker", "memory H"}},
+      .knobs = {knob("target", 0, 0, 1'000'000'000, "samples of a step, at least; 0: a batch of each worker",
+                     "memory H")},
       .body = hivemind,
       .extra_ranks = always<1>,
       .links = links,

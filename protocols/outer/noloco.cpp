@@ -12,11 +12,11 @@
 #include <numeric>
 
 #include "protocols/groups/group_average.h"
+#include "protocols/node/collectives.h"
 #include "protocols/node/node.h"
 #include "protocols/outer/outer_optimizer.h"
 
 namespace hopbench::outer::noloco {
-namespace {
 
 constexpr Kind kSlow = kParams, kOuter = kReply;
 
@@ -57,9 +57,11 @@ void noloco(Node& self, const KnobValues& knobs) {
       }
       // delta = alpha delta - beta (phi + phi' - theta - theta') / 2 - gamma (phi - phi') / 2
       self.operate(bytes_of(8 * phi.size()), [&] {
-        const Payload terms[] = {share(delta), share(phi), theirs_phi, share(theta), theirs_theta};
-        const float weights[] = {alpha, -(beta + gamma) / 2, (gamma - beta) / 2, beta / 2, beta / 2};
-        delta = weighted_sum(terms, weights);
+        delta = combined({{alpha, share(delta)},
+                          {-(beta + gamma) / 2, share(phi)},
+                          {(gamma - beta) / 2, theirs_phi},
+                          {beta / 2, share(theta)},
+                          {beta / 2, theirs_theta}});
         phi.add(share(delta));
         take_mean_statistics(self, phi, delta, share(theta), theirs_theta);
       });
@@ -72,19 +74,6 @@ void noloco(Node& self, const KnobValues& knobs) {
   }
 }
 
-std::vector<Edge> links(const Setting& setting) { return groups::all_pairs(setting.workers); }
-
-int free_run(const KnobValues& knobs) { return 2 * knobs.integer("period"); }
-
-std::vector<Knob> all_knobs() {
-  return {period_knob(),
-          {"alpha", 0.5, 0, 0.999999, {}, "momentum of the outer step", "memory M"},
-          {"beta", 0.7, 0, 1000, {}, "learning rate of the outer step", "memory M"},
-          {"gamma", 0.9, 0, 2, {}, "how strongly the models of a pair are drawn together", "memory M"}};
-}
-
-}  // namespace
-
 const Protocol& noloco_protocol() {
   static const Protocol protocol{
       .name = "noloco",
@@ -93,10 +82,12 @@ const Protocol& noloco_protocol() {
           "Kolehmainen et al.: NoLoCo: No-all-reduce Low Communication Training Method for Large Models, arXiv "
           "2506.10911",
       .family = Family::kOuter,
-      .knobs = all_knobs(),
+      .knobs = {period_knob(), knob("alpha", 0.5, 0, 0.999999, "momentum of the outer step", "memory M"),
+                knob("beta", 0.7, 0, 1000, "learning rate of the outer step", "memory M"),
+                knob("gamma", 0.9, 0, 2, "how strongly the models of a pair are drawn together", "memory M")},
       .body = noloco,
-      .links = links,
-      .free_run = free_run,
+      .links = groups::all_pairs,
+      .free_run = periods<2>,
       .source = Source::kMemory,
       .reading = "outer/N1-N3",
       .experimental = always<true>};  // the constants, and gamma's term, are not checked against the paper's text

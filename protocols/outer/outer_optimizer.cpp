@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "protocols/groups/group_average.h"
 #include "protocols/node/collectives.h"
 
 namespace hopbench::outer {
@@ -13,12 +12,7 @@ void OuterOptimizer::step(Vec& x0, const Payload& mean, const Step& step, std::s
   if (step.momentum != 0 && momentum_.size() == 0) momentum_ = Vec(std::min(x0.size(), all), x0.space());
   const std::size_t passes = momentum_.size() > 0 ? 8 : 6;  // three for the outer gradient, the rest for the step
   self_.operate(bytes_of(passes * n), [&] {
-    Vec g;
-    {
-      const Payload terms[] = {x0.slice(begin, n), mean};
-      const float weights[] = {static_cast<float>(step.gain), static_cast<float>(-step.gain)};
-      g = weighted_sum(terms, weights);
-    }
+    const Vec g = combined({{step.gain, x0.slice(begin, n)}, {-step.gain, mean}});
     float* const m = momentum_.size() > 0 ? number_at(momentum_.mutable_data(), begin) : nullptr;
     const Space::SgdStep by{
         .lr = static_cast<float>(step.lr), .momentum = static_cast<float>(step.momentum), .nesterov = step.nesterov};
@@ -29,8 +23,8 @@ void OuterOptimizer::step(Vec& x0, const Payload& mean, const Step& step, std::s
 
 std::vector<Knob> with_outer_knobs(std::vector<Knob> own) {
   own.push_back(choice("outer", {"nesterov", "momentum"}, "form of the outer optimizer's momentum", "memory H"));
-  own.push_back({"outer_lr", 0.7, 0, 1000, {}, "learning rate of the outer step", "memory H"});
-  own.push_back({"outer_momentum", 0.9, 0, 0.999999, {}, "momentum of the outer step; 0: plain SGD", "memory H"});
+  own.push_back(knob("outer_lr", 0.7, 0, 1000, "learning rate of the outer step", "memory H"));
+  own.push_back(knob("outer_momentum", 0.9, 0, 0.999999, "momentum of the outer step; 0: plain SGD", "memory H"));
   return own;
 }
 
@@ -61,6 +55,6 @@ void take_over(Node& self, Vec& x, const Vec& x0) {
   self.operate(bytes_of(2 * x.size()), [&] { x = x0; });
 }
 
-Knob period_knob() { return {"period", 4, 1, 1'000'000, {}, "H: local steps from one outer step to the next", "ours"}; }
+Knob period_knob() { return knob("period", 4, 1, 1'000'000, "H: local steps from one outer step to the next", "ours"); }
 
 }  // namespace hopbench::outer

@@ -9,24 +9,17 @@
 //     the next H steps.
 #include "protocols/groups/background_mean.h"
 #include "protocols/groups/group_average.h"
+#include "protocols/node/collectives.h"
 #include "protocols/node/node.h"
 #include "protocols/outer/outer_optimizer.h"
 
 namespace hopbench::outer::overlap_local_sgd {
-namespace {
 
 constexpr const char* kWhy = "the mean of all models of a round before";
 
-void pull(Node& self, Vec& x, const Vec& z, double alpha) {
-  self.operate(bytes_of(3 * x.size()), [&] {
-    const Payload terms[] = {share(x), share(z)};
-    const float weights[] = {static_cast<float>(1 - alpha), static_cast<float>(alpha)};
-    x = weighted_sum(terms, weights);
-  });
-}
-
 void overlap_local_sgd(Node& self, const KnobValues& knobs) {
   const Iter period = knobs.integer("period");
+  const double alpha = knobs.real("alpha");
   const OuterOptimizer::Step step{.lr = 1, .momentum = knobs.real("beta")};
   Vec x = self.initial(), z = x;
   Optimizer inner = self.optimizer(x.size());
@@ -36,7 +29,7 @@ void overlap_local_sgd(Node& self, const KnobValues& knobs) {
     if (groups::inner_step(self, x, inner, k, period)) {
       mean.wait(kWhy);
       if (k >= period) anchor.step(z, share(mean.taken().values), step);
-      pull(self, x, z, knobs.real("alpha"));
+      x = combined(self, {{1 - alpha, share(x)}, {alpha, share(z)}});
       mean.begin(share(x));
     }
     self.report(k + 1, x);
@@ -44,12 +37,6 @@ void overlap_local_sgd(Node& self, const KnobValues& knobs) {
   self.retire();
   mean.wait(kWhy);  // others still need what it sends on
 }
-
-std::vector<Edge> links(const Setting& setting) { return groups::ring_links(groups::all_workers(setting)); }
-
-int free_run(const KnobValues& knobs) { return 2 * knobs.integer("period"); }
-
-}  // namespace
 
 const Protocol& overlap_local_sgd_protocol() {
   static const Protocol protocol{
@@ -59,15 +46,12 @@ const Protocol& overlap_local_sgd_protocol() {
           "Wang, Liang, Joshi: Overlap Local-SGD: An Algorithmic Approach to Hide Communication Delays in "
           "Distributed SGD, ICASSP 2020",
       .family = Family::kOuter,
-      .knobs = {period_knob(),
-                {"alpha", 0.6, 0, 1, {}, "pull towards the anchor", "memory H"},
-                {"beta", 0.7, 0, 0.999999, {}, "momentum of the anchor", "memory H"}},
+      .knobs = {period_knob(), knob("alpha", 0.6, 0, 1, "pull towards the anchor", "memory H"),
+                knob("beta", 0.7, 0, 0.999999, "momentum of the anchor", "memory H")},
       .body = overlap_local_sgd,
-      .links = links,
-      .free_run = free_run,
-      .gap_bound = [](const Setting& setting) -> std::optional<std::int64_t> {
-        return 2 * setting.knobs.integer("period");
-      },
+      .links = groups::ring_links,
+      .free_run = periods<2>,
+      .gap_bound = periods<2>,
       .source = Source::kMemory,
       .reading = "outer/O1-O3",
       .experimental = always<true>};  // the first pull is not checked

@@ -10,7 +10,6 @@
 #include "protocols/outer/outer_optimizer.h"
 
 namespace hopbench::outer::slowmo {
-namespace {
 
 void slowmo(Node& self, const KnobValues& knobs) {
   const Iter period = knobs.integer("period");
@@ -30,19 +29,6 @@ void slowmo(Node& self, const KnobValues& knobs) {
   }
 }
 
-std::vector<Edge> links(const Setting& setting) { return groups::ring_links(groups::all_workers(setting)); }
-
-int free_run(const KnobValues& knobs) { return knobs.integer("period"); }
-
-std::vector<Knob> all_knobs() {
-  return {period_knob(),
-          {"alpha", 1.0, 0, 1000, {}, "slow learning rate", "memory H"},
-          {"beta", 0.5, 0, 0.999999, {}, "slow momentum", "memory M"},
-          inner_state_knob()};
-}
-
-}  // namespace
-
 const Protocol& slowmo_protocol() {
   static const Protocol protocol{
       .name = "slowmo",
@@ -51,13 +37,12 @@ const Protocol& slowmo_protocol() {
           "Wang, Tantia, Ballas, Rabbat: SlowMo: Improving Communication-Efficient Distributed SGD with Slow "
           "Momentum, ICLR 2020",
       .family = Family::kOuter,
-      .knobs = all_knobs(),
+      .knobs = {period_knob(), knob("alpha", 1.0, 0, 1000, "slow learning rate", "memory H"),
+                knob("beta", 0.5, 0, 0.999999, "slow momentum", "memory M"), inner_state_knob()},
       .body = slowmo,
-      .links = links,
-      .free_run = free_run,
-      .gap_bound = [](const Setting& setting) -> std::optional<std::int64_t> {
-        return setting.knobs.integer("period");
-      },
+      .links = groups::ring_links,
+      .free_run = periods<1>,
+      .gap_bound = periods<1>,
       .source = Source::kMemory,
       .reading = "outer/S1-S2"};
   return protocol;

@@ -11,35 +11,28 @@
 // With one fragment, no delay and alpha = 0 this is DiLoCo.
 #include "protocols/groups/background_mean.h"
 #include "protocols/groups/group_average.h"
+#include "protocols/node/collectives.h"
 #include "protocols/node/node.h"
 #include "protocols/outer/fragments.h"
 #include "protocols/outer/outer_optimizer.h"
 #include "protocols/server/stripes.h"
 
 namespace hopbench::outer::streaming_diloco {
-namespace {
 
 constexpr const char* kWhy = "the mean of a fragment";
-
-struct Plan : FragmentPlan {
-  Iter delay;
-
-  explicit Plan(const KnobValues& knobs) : FragmentPlan(knobs), delay(knobs.integer("delay")) {}
-};
 
 void mix(Node& self, Vec& x, const Vec& x0, const Slice& part, double alpha) {
   self.operate(bytes_of(3 * part.size), [&] {
     const Payload fresh = x0.slice(part.offset, part.size);
     if (alpha == 0) return x.assign(part.offset, fresh);
-    const Payload terms[] = {x.slice(part.offset, part.size), fresh};
-    const float weights[] = {static_cast<float>(alpha), static_cast<float>(1 - alpha)};
-    const Vec mixed = weighted_sum(terms, weights);
+    const Vec mixed = combined({{alpha, x.slice(part.offset, part.size)}, {1 - alpha, fresh}});
     x.assign(part.offset, share(mixed));
   });
 }
 
 void streaming_diloco(Node& self, const KnobValues& knobs) {
-  const Plan plan(knobs);
+  const FragmentPlan plan(knobs);
+  const Iter delay = knobs.integer("delay");
   const OuterOptimizer::Step step = outer_step(knobs);
   Vec x0 = self.initial(), x = x0;
   Optimizer inner = self.optimizer(x.size());
@@ -53,7 +46,7 @@ void streaming_diloco(Node& self, const KnobValues& knobs) {
     const std::size_t sent = plan.sent_after(k + 1);
     if (sent < plan.fragments) {
       part = server::slice_of(x.size(), sent, plan.fragments);
-      due = k + 1 + plan.delay;
+      due = k + 1 + delay;
       mean.begin(x.slice(part.offset, part.size));
     }
     if (due == k + 1) {
@@ -69,34 +62,16 @@ void streaming_diloco(Node& self, const KnobValues& knobs) {
 
 std::string refuse(const Setting& setting) {
   if (std::string why = too_many_fragments(setting); !why.empty()) return why;
-  const Plan plan(setting.knobs);
-  if (plan.delay < plan.shortest()) return "";
-  return "delay = " + std::to_string(plan.delay) +
+  const FragmentPlan plan(setting.knobs);
+  const int delay = setting.knobs.integer("delay");
+  if (delay < plan.shortest()) return "";
+  return "delay = " + std::to_string(delay) +
          " steps are not under period / fragments = " + std::to_string(plan.period) + " / " +
          std::to_string(plan.fragments) + ", rounded down to " + std::to_string(plan.shortest()) +
          ": a fragment has to be here before the next leaves. Take a shorter delay, a longer period or fewer fragments";
 }
 
-std::vector<Edge> links(const Setting& setting) { return groups::ring_links(groups::all_workers(setting)); }
-
-int free_run(const KnobValues& knobs) { return static_cast<int>(knobs.integer("period") + Plan(knobs).delay); }
-
-std::vector<Knob> all_knobs() {
-  return with_outer_knobs({
-      period_knob(),
-      fragments_knob(),
-      {"delay",
-       1,
-       0,
-       1'000'000,
-       {},
-       "tau: local steps from the sending of a fragment to its outer step",
-       "memory H; the default: ours"},
-      {"alpha", 0.5, 0, 1, {}, "what a worker keeps of its own numbers when a fragment arrives", "memory M"},
-  });
-}
-
-}  // namespace
+int free_run(const KnobValues& knobs) { return knobs.integer("period") + knobs.integer("delay"); }
 
 const Protocol& streaming_diloco_protocol() {
   static const Protocol protocol{
@@ -104,15 +79,16 @@ const Protocol& streaming_diloco_protocol() {
       .summary = "DiLoCo whose model is synchronised in fragments, while local steps go on",
       .paper = "Douillard et al.: Streaming DiLoCo with Overlapping Communication, arXiv 2501.18512",
       .family = Family::kOuter,
-      .knobs = all_knobs(),
+      .knobs = with_outer_knobs(
+          {period_knob(), fragments_knob(),
+           knob("delay", 1, 0, 1'000'000, "tau: local steps from the sending of a fragment to its outer step",
+                "memory H; the default: ours"),
+           knob("alpha", 0.5, 0, 1, "what a worker keeps of its own numbers when a fragment arrives", "memory M")}),
       .body = streaming_diloco,
-      .links = links,
+      .links = groups::ring_links,
       .refuse = refuse,
       .free_run = free_run,
-      .gap_bound = [](const Setting& setting) -> std::optional<std::int64_t> {
-        const Plan plan(setting.knobs);
-        return plan.period + plan.delay;
-      },
+      .gap_bound = [](const Setting& setting) -> std::optional<std::int64_t> { return free_run(setting.knobs); },
       .source = Source::kMemory,
       .reading = "outer/T1-T4",
       .experimental = always<true>};  // how numbers are mixed is not checked

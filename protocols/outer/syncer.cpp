@@ -4,16 +4,13 @@
 #include <cmath>
 #include <utility>
 
+#include "protocols/node/collectives.h"
+#include "protocols/server/stripes.h"
+
 namespace hopbench::outer {
 namespace syncer {
-namespace {
 
 constexpr double kKept = 0.8;  // share of the moving average that an arrival of a quorum keeps
-
-std::size_t quorum_of(const KnobValues& knobs, int learners) {
-  const int wanted = knobs.integer("quorum");
-  return static_cast<std::size_t>(wanted > 0 ? std::min(wanted, learners) : (learners + 1) / 2);
-}
 
 /// Returns x0 - (mean length) x (mean direction) of the x0 - model. What follows the first `trained` numbers becomes
 /// the plain mean.
@@ -23,9 +20,8 @@ Vec directed_mean(const Payload& x0, const std::vector<Payload>& models, const s
   std::vector<float> plain = {0}, directed = {0};
   double length = 0, own = 0;
   for (std::size_t i = 0; i < models.size(); ++i) {
-    const Payload pair[] = {x0.slice(0, trained), models[i].slice(0, trained)};
-    const float signs[] = {1.0f, -1.0f};
-    const double apart = std::sqrt(squared_norm(share(weighted_sum(pair, signs))));
+    const double apart =
+        std::sqrt(squared_norm(share(combined({{1, x0.slice(0, trained)}, {-1, models[i].slice(0, trained)}}))));
     const double by_length = apart > 0 ? weights[i] / apart : 0;
     length += weights[i] * apart;
     own += by_length;
@@ -39,14 +35,10 @@ Vec directed_mean(const Payload& x0, const std::vector<Payload>& models, const s
   const Vec direction = weighted_sum(terms, directed);
   const double norm = direction.norm();
   if (!(norm > 0)) return mean;
-  const Payload pair[] = {x0.slice(0, trained), share(direction)};
-  const float parts[] = {1.0f, static_cast<float>(-length / norm)};
-  const Vec moved = weighted_sum(pair, parts);
-  mean.assign(0, share(moved));
+  mean.assign(0, share(combined({{1, x0.slice(0, trained)}, {-length / norm, share(direction)}})));
   return mean;
 }
 
-}  // namespace
 }  // namespace syncer
 
 Syncer::Syncer(Node& self, const KnobValues& knobs)
@@ -54,7 +46,7 @@ Syncer::Syncer(Node& self, const KnobValues& knobs)
       step_(outer_step(knobs)),
       grace_(knobs.real("grace")),
       fragments_(static_cast<std::size_t>(knobs.integer("fragments"))),
-      quorum_(syncer::quorum_of(knobs, self.worker_count())),
+      quorum_(static_cast<std::size_t>(knobs.integer("quorum", (self.worker_count() + 1) / 2))),
       x0_(self.initial()),
       outer_(self),
       gathering_(fragments_) {
@@ -85,8 +77,7 @@ void Syncer::arrived(Message push) {
     push.words = {push.words[0], push.words[1] + old[1], push.words[2] + old[2]};
   }
   some.from.insert_or_assign(push.from, std::move(push));
-  const auto here = [&](int w) { return self_.present(w); };
-  const auto present = static_cast<std::size_t>(std::count_if(self_.workers().begin(), self_.workers().end(), here));
+  const auto present = static_cast<std::size_t>(present_workers(self_));
   if (present == 0) return;  // nobody is left to go on from a merge
   if (some.from.size() >= std::min(quorum_, present) && some.due == kNever) {
     spread_ = syncer::kKept * spread_ + (1 - syncer::kKept) * to_seconds(self_.now() - some.first);
@@ -115,14 +106,11 @@ Vec Syncer::merged_model(const PendingFragment& some, const Slice& part) {
     sum += weights.back();
   }
   for (double& weight : weights) weight /= sum;
-  Vec model;
-  self_.operate(bytes_of((3 * some.from.size() + 4) * part.size), [&] {
-    const Payload x0 = x0_.slice(part.offset, part.size);
+  return self_.computed(bytes_of((3 * some.from.size() + 4) * part.size), [&] {
     std::vector<Payload> models;
     for (const auto& [learner, push] : some.from) models.push_back(push.body);
-    model = syncer::directed_mean(x0, models, weights, trained_in(part));
+    return syncer::directed_mean(x0_.slice(part.offset, part.size), models, weights, trained_in(part));
   });
-  return model;
 }
 
 std::size_t Syncer::trained_in(const Slice& part) const {

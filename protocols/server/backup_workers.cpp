@@ -12,7 +12,6 @@
 #include "protocols/server/verdicts.h"
 
 namespace hopbench::server::backup_workers {
-namespace {
 
 void backup_workers(Node& self, const KnobValues& knobs) {
   if (!self.is_server()) return work_marked(self, knobs);
@@ -41,8 +40,6 @@ Changes changes(const Setting& setting) {
 
 OnLoss on_loss(const KnobValues& knobs) { return knobs.integer("backup") > 0 ? OnLoss::kContinues : OnLoss::kStops; }
 
-}  // namespace
-
 const Protocol& ps_backup_protocol() {
   static const Protocol protocol{
       .name = "ps_backup",
@@ -50,7 +47,7 @@ const Protocol& ps_backup_protocol() {
       .paper = "Chen, Monga, Bengio, Jozefowicz: Revisiting Distributed Synchronous SGD, ICLR workshop 2016",
       .family = Family::kServer,
       .knobs = with_server_knobs(
-          {{"backup", 1, 0, 1000, {}, "b: gradients that an update does without; 0: ps_bsp", "memory H"}}),
+          {knob("backup", 1, 0, 1000, "b: gradients that an update does without; 0: ps_bsp", "memory H")}),
       .body = backup_workers,
       .extra_ranks = server_count,
       .links = server_links,

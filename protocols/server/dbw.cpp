@@ -14,15 +14,14 @@
 #include <bit>
 
 #include "protocols/groups/groups.h"
+#include "protocols/node/collectives.h"
 #include "protocols/node/node.h"
 #include "protocols/server/dbw_policy.h"
 #include "protocols/server/pushes.h"
-#include "protocols/server/rejoin.h"
 #include "protocols/server/server.h"
 #include "protocols/server/shard.h"
 
 namespace hopbench::server::dbw {
-namespace {
 
 void compute(Node& self, const KnobValues& knobs) {
   const int server = self.servers().front();
@@ -61,13 +60,27 @@ class Server {
   }
 
  private:
-  /// Returns the first k_t gradients of version t.
+  /// Returns the first k_t gradients of version t; fewer if no worker is left that could send one, none if all have
+  /// left.
   std::vector<Message> gather(Iter t) {
-    return first_pushes(self_, wait_for_, [&](const Message& push) {
-      arrivals_.arrived(push.iter, self_.now());
-      if (push.iter < t) discard(push, t);
-      return push.iter == t;
-    });
+    std::vector<Message> fresh;
+    const auto& workers = self_.workers();
+    const auto to_come = [&](int worker) {
+      return self_.present(worker) && std::ranges::find(fresh, worker, &Message::from) == fresh.end();
+    };
+    const auto all_here = [&] {
+      const bool some = !fresh.empty() || std::ranges::all_of(workers, [&](int worker) { return self_.ended(worker); });
+      return some && std::ranges::none_of(workers, to_come);
+    };
+    while (static_cast<int>(fresh.size()) < wait_for_) {
+      self_.until([&] { return self_.has(is(kPush)) || all_here(); }, "enough gradients");
+      auto push = self_.take(is(kPush));
+      if (!push) break;
+      arrivals_.arrived(push->iter, self_.now());
+      if (push->iter < t) discard(*push, t);
+      if (push->iter == t) fresh.push_back(std::move(*push));
+    }
+    return fresh;
   }
 
   void discard(const Message& late, Iter t) {
@@ -87,11 +100,10 @@ class Server {
 
   /// Returns k_t after an update with `made_of` gradients.
   int best(Iter t, int made_of) const {
-    const auto& workers = self_.workers();
-    const auto there = std::count_if(workers.begin(), workers.end(), [&](int w) { return self_.present(w); });
-    const std::vector<double> times = arrivals_.expected(made_of, static_cast<int>(there));
+    const int there = present_workers(self_);
+    const std::vector<double> times = arrivals_.expected(made_of, there);
     const auto landscape = landscape_.now();
-    if (!landscape || times.empty()) return static_cast<int>(there);
+    if (!landscape || times.empty()) return there;
     return best_count(*landscape, shard_.learning_rate(t), times);
   }
 
@@ -107,23 +119,17 @@ void dbw(Node& self, const KnobValues& knobs) {
   Server(self, knobs.integer("window")).run();
 }
 
-std::vector<Edge> links(const Setting& setting) {
-  return groups::star_links(setting.workers, groups::all_workers(setting));
-}
-
-}  // namespace
-
 const Protocol& dbw_protocol() {
   static const Protocol protocol{
       .name = "dbw",
       .summary = "parameter server that waits for k gradients an update, with k chosen by gain a second",
       .paper = "Xu, Neglia, Sebastianelli: Dynamic Backup Workers for Parallel Machine Learning, arXiv 2004.14696",
       .family = Family::kServer,
-      .knobs = {{"window", 5, 1, 1000, {}, "updates that the gradient's norm and variance are estimated from", "ours"},
+      .knobs = {knob("window", 5, 1, 1000, "updates that the gradient's norm and variance are estimated from", "ours"),
                 overlap_knob()},
       .body = dbw,
       .extra_ranks = always<1>,
-      .links = links,
+      .links = groups::star_links,
       .control = always<Control::kValues>,
       .on_loss = always<OnLoss::kContinues>,
       .changes = always<Changes::kWork>,

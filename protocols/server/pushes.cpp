@@ -36,13 +36,11 @@ void Pushes::send(Kind kind, Iter tag, std::size_t bucket, const Vec& g, const W
 }
 
 namespace pushes {
-namespace {
 
 Message part_of(Node& self, const Message& push) {
   return self.recv(is_from(kPart, push.from, push.iter), "the parts of a gradient");
 }
 
-}  // namespace
 }  // namespace pushes
 
 Payload joined(Node& self, const Stripes& stripes, const Message& push, Space& space) {
@@ -64,10 +62,8 @@ void drop_parts(Node& self, const Stripes& stripes, const Message& push) {
 }
 
 Knob overlap_knob() {
-  return {.name = "overlap",
-          .fallback = true,
-          .meaning = "push layer by layer while the backward pass goes on; false: afterwards, as one",
-          .source = "ATC 2017"};
+  return knob("overlap", true, "push layer by layer while the backward pass goes on; false: afterwards, as one",
+              "ATC 2017");
 }
 
 }  // namespace hopbench::server

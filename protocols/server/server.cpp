@@ -1,9 +1,6 @@
 #include "protocols/server/server.h"
 
-#include <algorithm>
-
 #include "protocols/server/pushes.h"
-#include "protocols/server/rejoin.h"
 #include "protocols/server/shard.h"
 
 namespace hopbench::server {
@@ -27,6 +24,25 @@ Vec pull_weights(Node& self, Iter k, const Vec& like, Words* said) {
   return weights;
 }
 
+Iter rejoin(Node& self, Iter k, Vec& x, const std::function<void(const Words&)>& hear) {
+  constexpr const char* kWhy = "weights to go on with";
+  const std::vector<int>& servers = self.servers();
+  Vec weights = Vec::uninitialised(x.size(), x.space());
+  const auto put = [&](const Message& state) {
+    self.operate(bytes_of(2 * state.body.size()), [&] { stripes_at(self, state.from).put(state.body, weights); });
+  };
+  self.ask_for_state(servers.front(), k);
+  const Message first = self.recv(is_from(kState, servers.front()), kWhy);
+  k = first.iter;
+  if (hear) hear(first.words);
+  put(first);
+  const std::vector<int> others(servers.begin() + 1, servers.end());
+  for (const int server : others) self.ask_for_state(server, k);
+  for (const Message& state : self.gather(others, int(others.size()), is(kState), kWhy)) put(state);
+  x = std::move(weights);
+  return k;
+}
+
 void work(Node& self, const KnobValues& knobs, const Talk& talk) {
   Vec x = self.initial();
   Pushes pushes(self, knobs.flag("overlap"));
@@ -44,7 +60,6 @@ void work(Node& self, const KnobValues& knobs, const Talk& talk) {
 }
 
 namespace server {
-namespace {
 
 /// Waits for the next worker's push of iteration k. Also takes those of the workers after it that are here, up to the
 /// first that is not. Sets `next` to the place of that one.
@@ -66,7 +81,6 @@ std::vector<Message> pushes_in_order(Node& self, Iter k, std::size_t& next) {
   return pushes;
 }
 
-}  // namespace
 }  // namespace server
 
 void serve_bsp(Node& self, bool by_samples) {
@@ -87,25 +101,6 @@ void serve_bsp(Node& self, bool by_samples) {
     shard.step(k);
     for (const int worker : pushed) shard.answer(worker, k);
   }
-}
-
-std::vector<Message> first_pushes(Node& self, int enough, const std::function<bool(const Message& push)>& fits) {
-  std::vector<Message> first;
-  const auto to_come = [&](int worker) {
-    return self.present(worker) && std::ranges::find(first, worker, &Message::from) == first.end();
-  };
-  const auto& workers = self.workers();
-  while (static_cast<int>(first.size()) < enough) {
-    const auto all_here = [&] {
-      const bool some = !first.empty() || std::ranges::all_of(workers, [&](int worker) { return self.ended(worker); });
-      return some && std::none_of(workers.begin(), workers.end(), to_come);
-    };
-    self.until([&] { return self.has(is(kPush)) || all_here(); }, "enough gradients");
-    auto push = self.take(is(kPush));
-    if (!push) break;
-    if (fits(*push)) first.push_back(std::move(*push));
-  }
-  return first;
 }
 
 void tell_servers(Node& self, Iter k, Words decision) {
@@ -129,13 +124,10 @@ std::vector<Knob> with_server_knobs(std::vector<Knob> own) {
 }
 
 Knob servers_knob() {
-  return {"servers", 0, 0, 256, {}, "how many servers share the parameters; 0: one beside each worker", "ours"};
+  return knob("servers", 0, 0, 256, "how many servers share the parameters; 0: one beside each worker", "ours");
 }
 
-int server_count(const Setting& setting) {
-  const int wanted = setting.knobs.integer("servers");
-  return wanted > 0 ? wanted : setting.workers;
-}
+int server_count(const Setting& setting) { return setting.knobs.integer("servers", setting.workers); }
 
 std::vector<Edge> server_links(const Setting& setting) {
   std::vector<Edge> edges;

@@ -1,12 +1,10 @@
 #include "protocols/skewed/bias_corrected.h"
 
-#include <utility>
-
+#include "protocols/groups/group_average.h"
 #include "protocols/node/collectives.h"
 
 namespace hopbench::skewed {
 namespace bias_corrected {
-namespace {
 
 /// Returns the sum of A_ij (phi_j - phi_i) over all neighbours j, and reports the average that it makes.
 Vec drawn_to_neighbours(Node& self, Iter k, const gossip::Exchange& exchange, const Vec& phi) {
@@ -17,10 +15,8 @@ Vec drawn_to_neighbours(Node& self, Iter k, const gossip::Exchange& exchange, co
   Vec sum(phi.size(), phi.space());
   self.operate(bytes_of(6 * phi.size() * others.size()), [&] {
     for (std::size_t i = 0; i < others.size(); ++i) {
-      const Payload pair[] = {others[i].body, share(phi)};
-      const float signs[] = {1.0f, -1.0f};
       terms[i].weight = static_cast<float>(exchange.weights[i] / all);
-      sum.axpy(terms[i].weight, share(weighted_sum(pair, signs)));
+      sum.axpy(terms[i].weight, share(combined({{1, others[i].body}, {-1, share(phi)}})));
     }
   });
   terms.push_back({.sender = self.rank, .tag = k, .value = {}, .weight = static_cast<float>(exchange.own / all)});
@@ -59,7 +55,6 @@ void add_statistics(const Node& self, Vec& x, const Vec& drawn) {
   x.assign(trained, share(statistics));
 }
 
-}  // namespace
 }  // namespace bias_corrected
 
 void train_bias_corrected(Node& self, const gossip::Exchange& exchange) {
@@ -69,9 +64,7 @@ void train_bias_corrected(Node& self, const gossip::Exchange& exchange) {
   Correction c(self, x);
   for (Iter k = 0; self.running(k); ++k) {
     self.enter(k);
-    const Gradient g = self.gradient(x, k);
-    optimizer.step(x, share(g.values), k);  // x is psi from here on
-    self.applied(self.rank, k);
+    groups::local_step(self, x, optimizer, k);  // x is psi from here on
     Vec phi;
     self.operate(bytes_of(2 * x.size()), [&] { phi = x; });
     c.add_to(phi);

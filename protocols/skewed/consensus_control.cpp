@@ -13,9 +13,9 @@
 
 #include "protocols/gossip/mixing.h"
 #include "protocols/groups/groups.h"
+#include "protocols/node/collectives.h"
 
 namespace hopbench::skewed::consensus_control {
-namespace {
 
 constexpr double kKept = 0.9;  // share of phi that an iteration keeps
 
@@ -25,18 +25,12 @@ struct Measured {
 };
 
 /// Sends this worker's numbers of an exchange to all others, and returns the means over all workers.
-Measured mean_over_workers(Node& self, const std::vector<int>& others, Iter number, Measured mine) {
+Measured mean_over_workers(Node& self, Iter number, const Measured& mine) {
   const Words words{std::bit_cast<std::int64_t>(mine.apart), std::bit_cast<std::int64_t>(mine.length)};
-  for (const int peer : others) self.send(peer, kClock, number, {}, words);
-  std::vector<Measured> all(others.size() + 1);
-  all[static_cast<std::size_t>(self.rank)] = mine;
-  for (const Message& said : self.gather(others, static_cast<int>(others.size()), is(kClock, number), "distances"))
-    all[static_cast<std::size_t>(said.from)] = {std::bit_cast<double>(said.words[0]),
-                                                std::bit_cast<double>(said.words[1])};
-  Measured mean;
-  for (const Measured& each : all) {  // by ascending rank, so that all get the same bits
-    mean.apart += each.apart / static_cast<double>(all.size());
-    mean.length += each.length / static_cast<double>(all.size());
+  Measured mean;  // added by ascending rank, so that all get the same bits
+  for (const Message& said : exchanged(self, kClock, number, {}, words, "distances")) {
+    mean.apart += std::bit_cast<double>(said.words[0]) / self.worker_count();
+    mean.length += std::bit_cast<double>(said.words[1]) / self.worker_count();
   }
   return mean;
 }
@@ -49,9 +43,8 @@ double exchange_once(Node& self, Iter k, const gossip::Exchange& exchange, Vec& 
   for (const double weight : exchange.weights) weights += weight;
   self.operate(bytes_of(3 * x.size() * others.size()), [&] {
     for (std::size_t i = 0; i < others.size(); ++i) {
-      const Payload terms[] = {self.trained(x), self.trained(others[i].body)};
-      const float signs[] = {1.0f, -1.0f};
-      apart += exchange.weights[i] / weights * squared_norm(share(weighted_sum(terms, signs)));
+      const Vec difference = combined({{1, self.trained(x)}, {-1, self.trained(others[i].body)}});
+      apart += exchange.weights[i] / weights * squared_norm(share(difference));
     }
   });
   x = gossip::averaged_with(self, k, exchange, others, x);
@@ -62,8 +55,6 @@ void consensus_control(Node& self, const KnobValues& knobs) {
   const double ratio = knobs.real("ratio");
   const int most = knobs.integer("most");
   const gossip::Exchange exchange = gossip::with_neighbours(self);
-  std::vector<int> others = self.workers();
-  std::erase(others, self.rank);
   Vec x = self.initial();
   Optimizer optimizer = self.optimizer(x.size());
   double phi = -1;
@@ -78,7 +69,7 @@ void consensus_control(Node& self, const KnobValues& knobs) {
     self.applied(self.rank, k);
     for (int done = 0; done < most; ++done) {
       mine.apart = exchange_once(self, k, exchange, x);
-      const Measured mean = mean_over_workers(self, others, k * most + done, mine);
+      const Measured mean = mean_over_workers(self, k * most + done, mine);
       if (done == 0) phi = phi < 0 ? mean.length : kKept * phi + (1 - kKept) * mean.length;
       if (!(std::sqrt(mean.apart) > ratio * lr * phi)) break;
     }
@@ -86,24 +77,16 @@ void consensus_control(Node& self, const KnobValues& knobs) {
   }
 }
 
-std::vector<Edge> links(const Setting& setting) { return groups::all_pairs(setting.workers); }
-
-std::vector<Knob> all_knobs() {
-  return {{"ratio", 0.5, 0, 1e9, {}, "distance between models that is allowed, in lengths of a step", "ours"},
-          {"most", 8, 1, 1000, {}, "exchanges in an iteration, at most", "ours"}};
-}
-
-}  // namespace
-
 const Protocol& consensus_control_protocol() {
   static const Protocol protocol{
       .name = "consensus_control",
       .summary = "D-PSGD that repeats the exchange while the models are too far apart; for skewed data",
       .paper = "Kong, Lin, Koloskova, Jaggi, Stich: Consensus Control for Decentralized Deep Learning, ICML 2021",
       .family = Family::kSkewed,
-      .knobs = all_knobs(),
+      .knobs = {knob("ratio", 0.5, 0, 1e9, "distance between models that is allowed, in lengths of a step", "ours"),
+                knob("most", 8, 1, 1000, "exchanges in an iteration, at most", "ours")},
       .body = consensus_control,
-      .links = links,
+      .links = groups::all_pairs,
       .on_topology = always<true>,
       .refuse = gossip::not_symmetric,
       .control = always<Control::kLockstepByValues>,

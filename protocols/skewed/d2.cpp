@@ -9,7 +9,6 @@
 #include "protocols/skewed/bias_corrected.h"
 
 namespace hopbench::skewed::d2 {
-namespace {
 
 /// An iteration multiplies what differs between the models along an eigenvector of W by v - sqrt(v^2 - v), where its
 /// eigenvalue v is below 0. At -1/3 that is -1. By this much above, it is -0.955, and a difference is halved within 15
@@ -31,15 +30,12 @@ std::string note(const Setting& setting) {
          ": it averages with (I + W) / 2, as exact_diffusion does";
 }
 
-}  // namespace
-
 const Protocol& d2_protocol() {
   static const Protocol protocol{
       .name = "d2",
       .summary = "D-PSGD with the last two models and gradients in each step; for skewed data",
       .paper = "Tang, Lian, Yan, Zhang, Liu: D2: Decentralized Training over Decentralized Data, ICML 2018",
       .family = Family::kSkewed,
-      .knobs = {},
       .body = d2,
       .refuse = gossip::not_symmetric,
       .note = note,

@@ -10,11 +10,8 @@
 #include "protocols/skewed/bias_corrected.h"
 
 namespace hopbench::skewed::exact_diffusion {
-namespace {
 
 void exact_diffusion(Node& self, const KnobValues&) { train_bias_corrected(self, gossip::with_neighbours(self, true)); }
-
-}  // namespace
 
 const Protocol& exact_diffusion_protocol() {
   static const Protocol protocol{
@@ -24,7 +21,6 @@ const Protocol& exact_diffusion_protocol() {
           "Yuan, Ying, Zhao, Sayed: Exact Diffusion for Distributed Optimization and Learning, IEEE Transactions on "
           "Signal Processing, 2019",
       .family = Family::kSkewed,
-      .knobs = {},
       .body = exact_diffusion,
       .refuse = gossip::not_symmetric,
       .gap_bound = gossip::diameter_of,

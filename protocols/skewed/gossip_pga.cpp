@@ -8,7 +8,6 @@
 #include "protocols/groups/group_average.h"
 
 namespace hopbench::skewed::gossip_pga {
-namespace {
 
 void gossip_pga(Node& self, const KnobValues& knobs) {
   const Iter period = knobs.integer("period");
@@ -26,14 +25,8 @@ void gossip_pga(Node& self, const KnobValues& knobs) {
 }
 
 std::vector<Edge> links(const Setting& setting) {
-  std::vector<Edge> all = groups::ring_links(groups::all_workers(setting));
-  for (int a = 0; a < setting.workers; ++a) {
-    for (const int b : setting.graph.out(a)) all.emplace_back(a, b);
-  }
-  return all;
+  return groups::joined(groups::ring_links(setting), groups::graph_links(setting));
 }
-
-}  // namespace
 
 const Protocol& gossip_pga_protocol() {
   static const Protocol protocol{
@@ -41,7 +34,7 @@ const Protocol& gossip_pga_protocol() {
       .summary = "D-PSGD, and an average of all models after every so many iterations",
       .paper = "Chen, Yuan, Zhang, Pan, Xu, Yin: Accelerating Gossip SGD with Periodic Global Averaging, ICML 2021",
       .family = Family::kSkewed,
-      .knobs = {{"period", 6, 1, 1'000'000, {}, "H: iterations from one average of all to the next", "memory M"}},
+      .knobs = {knob("period", 6, 1, 1'000'000, "H: iterations from one average of all to the next", "memory M")},
       .body = gossip_pga,
       .links = links,
       .on_topology = always<true>,

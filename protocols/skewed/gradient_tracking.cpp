@@ -10,21 +10,18 @@
 #include <utility>
 
 #include "protocols/gossip/mixing.h"
+#include "protocols/node/collectives.h"
 
 namespace hopbench::skewed::gradient_tracking {
-namespace {
 
 /// Returns y + g - g_before. Running statistics are not tracked: they are g's.
 Vec tracked(Node& self, const Vec& y, const Vec& g, const Vec& g_before) {
-  Vec sum;
-  self.operate(bytes_of(4 * g.size()), [&] {
-    const Payload terms[] = {share(y), share(g), share(g_before)};
-    const float weights[] = {1.0f, 1.0f, -1.0f};
-    sum = weighted_sum(terms, weights);
+  return self.computed(bytes_of(4 * g.size()), [&] {
+    Vec sum = combined({{1, share(y)}, {1, share(g)}, {-1, share(g_before)}});
     const std::size_t trained = self.trainable();
     if (trained < g.size()) sum.assign(trained, g.slice(trained, g.size() - trained));
+    return sum;
   });
-  return sum;
 }
 
 void gradient_tracking(Node& self, const KnobValues&) {
@@ -46,15 +43,12 @@ void gradient_tracking(Node& self, const KnobValues&) {
   }
 }
 
-}  // namespace
-
 const Protocol& gradient_tracking_protocol() {
   static const Protocol protocol{
       .name = "gradient_tracking",
       .summary = "D-PSGD by an estimate of all workers' mean gradient, which is gossiped too; for skewed data",
       .paper = "Pu, Nedic: Distributed Stochastic Gradient Tracking Methods, Mathematical Programming, 2021",
       .family = Family::kSkewed,
-      .knobs = {},
       .body = gradient_tracking,
       .refuse = gossip::not_symmetric,
       .gap_bound = gossip::diameter_of,

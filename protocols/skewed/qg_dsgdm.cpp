@@ -10,9 +10,9 @@
 #include <utility>
 
 #include "protocols/gossip/mixing.h"
+#include "protocols/node/collectives.h"
 
 namespace hopbench::skewed::qg_dsgdm {
-namespace {
 
 /// m, of trained numbers only. It takes the place of what the optimizer would have added up itself.
 class QuasiGlobalMomentum {
@@ -28,12 +28,8 @@ class QuasiGlobalMomentum {
   /// Takes in that x became `next`, by a step with that learning rate.
   void follow(const Vec& x, const Vec& next, double lr) {
     if (lr == 0) return;
-    self_.operate(bytes_of(4 * m_.size()), [&] {
-      const auto rate = static_cast<float>((1 - mu_) / lr);
-      const Payload terms[] = {share(m_), self_.trained(x), self_.trained(next)};
-      const float weights[] = {static_cast<float>(mu_), rate, -rate};
-      m_ = weighted_sum(terms, weights);
-    });
+    const double rate = (1 - mu_) / lr;
+    m_ = combined(self_, {{mu_, share(m_)}, {rate, self_.trained(x)}, {-rate, self_.trained(next)}});
   }
 
  private:
@@ -63,8 +59,6 @@ void qg_dsgdm(Node& self, const KnobValues& knobs) {
   }
 }
 
-}  // namespace
-
 const Protocol& qg_dsgdm_protocol() {
   static const Protocol protocol{
       .name = "qg_dsgdm",
@@ -73,7 +67,7 @@ const Protocol& qg_dsgdm_protocol() {
           "Lin, Karimireddy, Stich, Jaggi: Quasi-Global Momentum: Accelerating Decentralized Deep Learning on "
           "Heterogeneous Data, ICML 2021",
       .family = Family::kSkewed,
-      .knobs = {{"mu", 0.9, 0, 0.999999, {}, "share of m that an iteration keeps", "memory H"}},
+      .knobs = {knob("mu", 0.9, 0, 0.999999, "share of m that an iteration keeps", "memory H")},
       .body = qg_dsgdm,
       .refuse = gossip::not_symmetric,
       .keeps_own_momentum = true,

@@ -15,7 +15,6 @@
 #include "protocols/skewed/running_sums.h"
 
 namespace hopbench::skewed::r_fast {
-namespace {
 
 void r_fast(Node& self, const KnobValues&) {
   Vec x = self.initial();
@@ -44,8 +43,6 @@ void r_fast(Node& self, const KnobValues&) {
   self.ignore(is(kPart));
 }
 
-std::string refuse(const Setting& setting) { return unconnected(setting.graph); }
-
 /// A worker steps by what it keeps of z', 1 / (d + 1) of it: the rest is on its way. So n steps are of n / (d + 1)
 /// gradients, and the learning rate is multiplied by the mean of d + 1.
 int gradients_per_update(const Setting& setting) {
@@ -53,8 +50,6 @@ int gradients_per_update(const Setting& setting) {
   for (const int worker : setting.graph.ranks()) all += setting.graph.out(worker).size() + 1;
   return static_cast<int>(all);
 }
-
-}  // namespace
 
 const Protocol& r_fast_protocol() {
   static const Protocol protocol{
@@ -64,9 +59,8 @@ const Protocol& r_fast_protocol() {
           "Zhu, Tian, Huang, Xu, He: R-FAST: Robust Fully-Asynchronous Stochastic Gradient Tracking over General "
           "Topology, arXiv 2307.11617",
       .family = Family::kSkewed,
-      .knobs = {},
       .body = r_fast,
-      .refuse = refuse,
+      .refuse = [](const Setting& setting) { return unconnected(setting.graph); },
       .control = always<Control::kSchedule>,
       .loses_messages = true,
       .gradients_per_update = gradients_per_update,

@@ -149,17 +149,17 @@ mutant(barrier_not_awaited "elastic_bsp" "if (!held && self.present(w))" "if (!h
 mutant(clock_not_taken_up "shard;ps_clock;parameter_server" "if (decides) k = std::max(k, others);" "if (decides) k = std::max<Iter>(k, 0);")
 
 # A worker that was away takes the weights of the first server only.
-mutant(weights_of_one_server "rejoin;server;parameter_server" "for (const int server : others) self.ask_for_state(server, k);
+mutant(weights_of_one_server "server;parameter_server" "for (const int server : others) self.ask_for_state(server, k);
   for (const Message& state : self.gather(others, int(others.size()), is(kState), kWhy)) put(state);" "")
 
 # AD-PSGD: a worker goes on with the model that it had before it was away.
 mutant(model_not_taken_over "collectives;adpsgd" "self.ask_for_state(peer, k);" "if (k == 0) break;")
 
 # SelSync: a worker does without the others' flags.
-mutant(own_flag_only "selsync" "return mine || std::any_of(" "return mine && std::any_of(")
+mutant(own_flag_only "selsync" "return std::any_of(" "return mine && std::any_of(")
 
 # SelSync: one worker is told another flag than the rest.
-mutant(flag_kept_back "selsync" "{mine ? 1 : 0}" "{mine && peer != 0 ? 1 : 0}")
+mutant(flag_kept_back "collectives;selsync" "self.send(peer, kind, k, body, words);" "self.send(peer, kind, k, body, peer == 0 ? Words{0} : words);")
 
 # SelSync: after the window nobody raises a flag.
 mutant(delta_ignored "selsync" "!(change < delta)" "!(change < delta + 1e9)")
@@ -168,7 +168,7 @@ mutant(delta_ignored "selsync" "!(change < delta)" "!(change < delta + 1e9)")
 mutant(plan_of_one "elastic_bsp" "static_cast<Iter>(chosen[i]) + 1" "static_cast<Iter>(chosen[i]) * 0 + 1")
 
 # DBW: waits for everybody, whatever is gained.
-mutant(always_all "dbw" "return best_count(" "return static_cast<int>(there) + 0 * best_count(")
+mutant(always_all "dbw" "return best_count(" "return there + 0 * best_count(")
 
 # Sync-Switch: some servers switch a round before the others.
 mutant(switch_apart "sync_switch" "if (k >= rounds_ || !online_) return k < rounds_;"
@@ -178,18 +178,18 @@ mutant(switch_apart "sync_switch" "if (k >= rounds_ || !online_) return k < roun
 mutant(round_cut_short "sync_switch" "from(others, others.size())) pushes" "from(others, others.size() - 1)) pushes")
 
 # DBW: an update does with one gradient less.
-mutant(update_off_by_one "server;dbw" "(first.size()) < enough) {" "(first.size()) < enough - 1) {")
+mutant(update_off_by_one "dbw" "(fresh.size()) < wait_for_) {" "(fresh.size()) < wait_for_ - 1) {")
 
 # DBW: a gradient that comes too late is used all the same, with its worker told that it is not, or not told.
 mutant(late_gradient_used "dbw" [==[
-      if (push.iter < t) discard(push, t);
-      return push.iter == t;]==] [==[
-      return push.iter <= t;]==])
+      if (push->iter < t) discard(*push, t);
+      if (push->iter == t)]==] [==[
+      if (push->iter <= t)]==])
 mutant(late_gradient_answered_and_used "dbw" [==[
-      if (push.iter < t) discard(push, t);
-      return push.iter == t;]==] [==[
-      if (push.iter < t) shard_.answer(push.from, t, {wait_for_, 0});
-      return push.iter <= t;]==])
+      if (push->iter < t) discard(*push, t);
+      if (push->iter == t)]==] [==[
+      if (push->iter < t) shard_.answer(push->from, t, {wait_for_, 0});
+      if (push->iter <= t)]==])
 
 # A worker goes through an iteration without entering it.
 mutant(iteration_not_entered "dpsgd" "self.enter(k);" "if (k != 3) self.enter(k);")
@@ -223,7 +223,7 @@ mutant(stepped_in_an_exchange "adpsgd" [==[
 mutant(share_too_large "sgp" "static_cast<float>(to.size() + 1)" "static_cast<float>(to.size())")
 
 # SGP: the weight does not follow x.
-mutant(weight_not_kept "push_sum;sgp" "double w = p * w_;" "double w = w_;")
+mutant(weight_not_kept "sgp" "double w = p * w_;" "double w = w_;")
 
 # SGP: nobody waits for the last pushes.
 mutant(left_on_the_way "sgp" "k < end + overlap; ++k)" "k + 1 < end + overlap; ++k)")
@@ -262,7 +262,7 @@ mutant(period_too_long "local_sgd" "inner_step(self, x, optimizer, k, period)" "
 mutant(correction_forgotten "lasgd" "if (rounds.last().round < 0) return;" "if (rounds.last().round < 0 || rounds.last().round == 3) return;")
 
 # LASGD: the mean is taken for the model, and what was done meanwhile is lost.
-mutant(mean_taken "lasgd" "{1.0f, -1.0f, 1.0f}" "{0.0f, 0.0f, 1.0f}")
+mutant(mean_taken "lasgd" "{1, share(x)}, {-1, contributed}" "{0, share(x)}, {0, contributed}")
 
 # Hierarchical: a host's leader does not wait for one of its workers.
 mutant(member_left_out "hierarchical;gradient_mean;allreduce" "if (member != leader) terms.push_back("
@@ -435,9 +435,9 @@ mutant(own_model_kept "diloco" "take_over(self, x, x0);" "")
 
 # Streaming DiLoCo: a fragment is sent as it is when it is due; a fragment is taken in one step late; numbers are mixed the
 # other way round.
-mutant(fragment_one_step_late "streaming_diloco" "due = k + 1 + plan.delay;" "due = k + 2 + plan.delay;")
-mutant(mixed_the_other_way "streaming_diloco" "static_cast<float>(alpha), static_cast<float>(1 - alpha)"
-       "static_cast<float>(1 - alpha), static_cast<float>(alpha)")
+mutant(fragment_one_step_late "streaming_diloco" "due = k + 1 + delay;" "due = k + 2 + delay;")
+mutant(mixed_the_other_way "streaming_diloco" "{alpha, x.slice(part.offset, part.size)}, {1 - alpha, fresh}"
+       "{1 - alpha, x.slice(part.offset, part.size)}, {alpha, fresh}")
 mutant(one_fragment_again "streaming_diloco" "slice_of(x.size(), sent, plan.fragments);" "slice_of(x.size(), 0 * sent, plan.fragments);")
 
 # SlowMo: the slow momentum is not divided by the learning rate.
@@ -496,11 +496,11 @@ mutant(twice_as_far_apart "consensus_control" "> ratio * lr * phi" "> 2 * ratio 
 mutant(limit_not_smoothed "consensus_control" "constexpr double kKept = 0.9;" "constexpr double kKept = 0.1;")
 
 # R-FAST: what a neighbour gave away is used again and again; a worker keeps all of its tracker.
-mutant(given_used_again "running_sums;r_fast" "    from.used = from.rho;\n" "")
-mutant(tracker_kept_whole "running_sums;r_fast" "    z_.axpy(-out, share(running_sums::gained(share(given), share(rho_))));\n" "")
+mutant(given_used_again "running_sums;r_fast" "      from.used = from.rho;\n" "")
+mutant(tracker_kept_whole "running_sums;r_fast" "      z_.axpy(-out, share(gained(share(given), share(rho_))));\n" "")
 
 # One-peer graph: the partner is always the next worker.
-mutant(always_the_next "one_peer" "1 << (k % turn_of(workers))" "1 << (0 * k % turn_of(workers))")
+mutant(always_the_next "one_peer" ".to = hops.to(self.rank, k), .from = hops.from(self.rank, k)" ".to = hops.to(self.rank, 0 * k), .from = hops.from(self.rank, 0 * k)")
 
 # MATCHA: every worker has a weight of its own; a worker's own model weighs as if it had no partner; all links are always used.
 mutant(alpha_of_its_own "matcha" "weights(partners.size(), plan.alpha)" "weights(partners.size(), plan.alpha / (1 + self.rank))")
@@ -543,13 +543,13 @@ mutant(length_of_the_mean "syncer;decoupled_diloco" "-length / norm" "-1.0 + 0 *
 
 # HALoS: a region tells how far it has moved since the start; it does not tell of what came before an answer; regions
 # do not share.
-mutant(told_again "moving_model;halos" "1.0 / static_cast<double>(regions.size()))));\n    told = region.model();" "1.0 / static_cast<double>(regions.size()))));")
-mutant(swallowed_by_the_mix "moving_model;halos" "told.add(share(by));" "told = region.model();")
-mutant(regions_add_up "moving_model;halos" "1.0 / static_cast<double>(regions.size())" "1.0")
+mutant(told_again "halos" "    told = region.model();\n" "")
+mutant(swallowed_by_the_mix "halos" "told.add(share(by));" "told = region.model();")
+mutant(regions_add_up "halos" "1.0 / static_cast<double>(regions.size())" "1.0")
 
 # DASO: the own model weighs half as much; gradients are not averaged within a host.
-mutant(own_weighs_half "between_hosts;daso" "own = 2.0 * static_cast<double>(waited)" "own = 1.0 * static_cast<double>(waited)")
-mutant(host_gradients_apart "between_hosts;daso" "between.own_host().size() > 1" "between.own_host().size() > 1000")
+mutant(own_weighs_half "daso" "own = 2.0 * static_cast<double>(waited)" "own = 1.0 * static_cast<double>(waited)")
+mutant(host_gradients_apart "daso" "between.own_host().size() > 1" "between.own_host().size() > 1000")
 
 # PowerSGD: what the factors leave out is forgotten; columns are not orthonormal; each worker keeps its own right factors.
 mutant(left_out_for_good "low_rank;powersgd" "error = std::move(m);" "error.fill(0.0f);")
