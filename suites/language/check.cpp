@@ -42,14 +42,14 @@ void set_knob(VariantDraft& variant, const std::string& name, const Entry& entry
   }
   const std::optional<KnobValue> value = knob_value(entry.value, knob->fallback);
   if (!value) {
-    mistakes.add(entry.value.place, fmt::format("'{}' of protocol '{}' can't be {}", name, variant.protocol->name,
-                                                type_name(entry.value.type)));
+    mistakes.add(entry.value.place, "'{}' of protocol '{}' can't be {}", name, variant.protocol->name,
+                 type_name(entry.value.type));
     return;
   }
   try {
     variant.knobs.set(knobs, name, *value);
   } catch (const Error& error) {
-    mistakes.add(entry.value.place, fmt::format("protocol '{}': {}", variant.protocol->name, error.what()));
+    mistakes.add(entry.value.place, "protocol '{}': {}", variant.protocol->name, error.what());
   }
 }
 
@@ -59,14 +59,14 @@ void for_each_block(const Value& root, const std::string& name, Mistakes& mistak
   const Entry* list = root.find(name);
   if (list == nullptr) return;
   if (!list->value.is(T::kArray)) {
-    mistakes.add(list->place, fmt::format("'{}' must be a list of tables: [[{}]]", name, name));
+    mistakes.add(list->place, "'{}' must be a list of tables: [[{}]]", name, name);
     return;
   }
   for (const Value& block : list->value.items) {
     if (block.is(T::kTable)) {
       read(block);
     } else {
-      mistakes.add(block.place, fmt::format("'{}' must be a list of tables: [[{}]]", name, name));
+      mistakes.add(block.place, "'{}' must be a list of tables: [[{}]]", name, name);
     }
   }
 }
@@ -83,7 +83,7 @@ std::string text_of(const Value& block, const std::string& list, const std::stri
   const SuiteKey* key = find_key(list + "." + name);
   if (entry == nullptr) {
     if (key->fallback == nullptr)
-      mistakes.add(block.place, fmt::format("'{}' is missing in [[{}]]: {}", name, list, type_text(*key)));
+      mistakes.add(block.place, "'{}' is missing in [[{}]]: {}", name, list, type_text(*key));
     return "";
   }
   return check_value(*key, entry->value, mistakes) ? entry->value.text : "";
@@ -100,8 +100,7 @@ void refuse_duplicate(const Drafts& drafts, const std::string& name, const char*
       label = &other.name;
     }
     if (*label != name || name.empty()) continue;
-    mistakes.add(place,
-                 fmt::format("{} '{}' is there twice, first in line {}: {}", what, name, other.place.line, advice));
+    mistakes.add(place, "{} '{}' is there twice, first in line {}: {}", what, name, other.place.line, advice);
     return;
   }
 }
@@ -125,7 +124,7 @@ void read_variant(Draft& draft, const Value& block, Mistakes& mistakes) {
                    "give each variant a label of its own", mistakes);
   if (variant.label == kIdealRow || variant.label == kSlowestRow || variant.label == kWithoutSlowestRow)
     mistakes.add(label != nullptr ? label->place : block.place,
-                 fmt::format("'{}' is a row of bounds in every table: take another label", variant.label));
+                 "'{}' is a row of bounds in every table: take another label", variant.label);
   draft.variants.push_back(std::move(variant));
 }
 
@@ -204,9 +203,10 @@ void read_top(Draft& draft, const Value& root, Mistakes& mistakes) {
   if (const auto name = top.find("name"); name != top.end()) {
     draft.name = name->second.text;
   } else if (const std::string why = why_no_label(draft.name); !why.empty() && root.find("name") == nullptr) {
-    mistakes.add({draft.file, 1, 1}, fmt::format("the suite has no 'name' and its file's name can't stand for it: {}: "
-                                                 "write name = \"...\" at the top",
-                                                 why));
+    mistakes.add({draft.file, 1, 1},
+                 "the suite has no 'name' and its file's name can't stand for it: {}: "
+                 "write name = \"...\" at the top",
+                 why);
   }
   if (const auto summary = top.find("summary"); summary != top.end()) draft.summary = summary->second.text;
   if (const auto tuned = top.find("tuned"); tuned != top.end()) draft.tuned = tuned->second.flag;
@@ -237,7 +237,7 @@ void set_variant(VariantDraft& variant, const std::vector<std::string>& parts, c
     for (const Entry& inner : entry.value.entries)
       read_key(inner, "optimizer." + inner.key, kWhere, variant.optimizer, bad, mistakes);
   } else if (parts.size() > 1) {
-    mistakes.add(entry.place, fmt::format("a protocol has no key '{}'", join(parts, ".")));
+    mistakes.add(entry.place, "a protocol has no key '{}'", join(parts, "."));
   } else if (parts[0] == "without") {
     if (check_value(*find_key("protocol.without"), entry.value, mistakes)) variant.without = entry.value.items;
   } else {
@@ -269,8 +269,8 @@ void read_measure_key(MeasureDraft& measure, const std::vector<std::string>& par
           join(parts, "."));
     mistakes.add(entry.place, message);
   } else if (is_of_whole_suite(path)) {
-    mistakes.add(entry.place, fmt::format("'{}' is of the whole suite: it belongs in [{}]", last_part(path),
-                                          path.substr(0, path.find('.'))));
+    mistakes.add(entry.place, "'{}' is of the whole suite: it belongs in [{}]", last_part(path),
+                 path.substr(0, path.find('.')));
   } else {
     read_key(entry, path, "in [[measure]]", measure.overrides, bad, mistakes);
   }

@@ -11,18 +11,12 @@ namespace {
 using T = Value::Type;
 
 void check_racks(const Configuration& c, Mistakes& mistakes) {
-  const Value *racks = c.find("network.racks"), &uplink = c.at("network.uplink");
-  const bool any_uplink = rate_of(uplink) > 0;
-  if (racks == nullptr) {
-    if (any_uplink) mistakes.add(uplink.place, "'uplink' means nothing without 'racks': say which host is in which");
-    return;
-  }
-  if (!any_uplink) mistakes.add(racks->place, "'racks' mean nothing without 'uplink': give its bandwidth");
+  const Value* racks = c.find("network.racks");
+  if (racks == nullptr) return;
   if (racks->is(T::kArray) && int(racks->items.size()) != c.hosts())
-    mistakes.add(racks->place,
-                 fmt::format("'racks' lists {} hosts, but workers are on {}", racks->items.size(), c.hosts()));
+    mistakes.add(racks->place, "'racks' lists {} hosts, but workers are on {}", racks->items.size(), c.hosts());
   if (racks->is(T::kInteger) && racks->integer > c.hosts())
-    mistakes.add(racks->place, fmt::format("{} racks are more than there are hosts ({})", racks->integer, c.hosts()));
+    mistakes.add(racks->place, "{} racks are more than there are hosts ({})", racks->integer, c.hosts());
   if (!racks->is(T::kArray)) return;
   std::set<std::int64_t> named;
   for (const Value& rack : racks->items) named.insert(rack.integer);
@@ -35,11 +29,9 @@ void check_racks(const Configuration& c, Mistakes& mistakes) {
 void check_hosts(const Configuration& c, Mistakes& mistakes) {
   const Value* hosts = c.find("network.hosts");
   if (hosts != nullptr && hosts->is(T::kArray) && int(hosts->items.size()) != c.workers())
-    mistakes.add(hosts->place,
-                 fmt::format("'hosts' lists {} workers, but world_size is {}", hosts->items.size(), c.workers()));
+    mistakes.add(hosts->place, "'hosts' lists {} workers, but world_size is {}", hosts->items.size(), c.workers());
   if (hosts != nullptr && hosts->is(T::kInteger) && hosts->integer > c.workers())
-    mistakes.add(hosts->place,
-                 fmt::format("{} hosts are more than there are workers ({})", hosts->integer, c.workers()));
+    mistakes.add(hosts->place, "{} hosts are more than there are workers ({})", hosts->integer, c.workers());
   check_links(c.at("network.links").items, mistakes);
   check_racks(c, mistakes);
 }
@@ -48,7 +40,7 @@ bool check_without(const Draft& draft, const Configuration& c, const VariantDraf
   if (variant.without.empty()) return true;
   bool right = true;
   const auto wrong = [&](const Value& where, const std::string& what) {
-    mistakes.add(where.place, fmt::format("'{}' {}", variant.label, what));
+    mistakes.add(where.place, "'{}' {}", variant.label, what);
     right = false;
   };
   std::set<std::int64_t> named;
@@ -77,10 +69,9 @@ void check_others(const Configuration& c, Mistakes& mistakes) {
     if (ranks == nullptr) continue;
     for (const Value& rank : ranks->value.items) {
       if (rank.integer >= c.workers()) {
-        mistakes.add(rank.place,
-                     fmt::format("'others' names rank {}, but the workers are 0 to {}", rank.integer, c.workers() - 1));
+        mistakes.add(rank.place, "'others' names rank {}, but the workers are 0 to {}", rank.integer, c.workers() - 1);
       } else if (!named.insert(rank.integer).second) {
-        mistakes.add(rank.place, fmt::format("'others' names rank {} twice: it computes on one backend", rank.integer));
+        mistakes.add(rank.place, "'others' names rank {} twice: it computes on one backend", rank.integer);
       }
     }
   }

@@ -160,17 +160,17 @@ std::string no_toml(std::string_view said) {
 
 std::optional<Value> parse_document(const std::string& text, const std::string& file, Mistakes& mistakes) {
   if (too_many_dots(text)) {
-    mistakes.add({file, 1, 1}, fmt::format("more than {} dots: no suite has such keys", kMostDots));
+    mistakes.add({file, 1, 1}, "more than {} dots: no suite has such keys", kMostDots);
     return std::nullopt;
   }
   try {
     const toml::table table = toml::parse(text);
     if (!deeper_than(kMostLevels, table)) return value_of(table, file);
-    mistakes.add({file, 1, 1}, fmt::format("values stand more than {} levels deep in each other", kMostLevels));
+    mistakes.add({file, 1, 1}, "values stand more than {} levels deep in each other", kMostLevels);
   } catch (const toml::parse_error& error) {
     mistakes.add(place_of(error.source(), file), no_toml(error.description()));
   } catch (const std::exception& error) {
-    mistakes.add({file, 1, 1}, fmt::format("not TOML: {}", error.what()));
+    mistakes.add({file, 1, 1}, "not TOML: {}", error.what());
   }
   return std::nullopt;
 }
@@ -189,7 +189,7 @@ std::optional<Value> parse_value(const std::string& text, const SourceLocation& 
   const bool one_line = text.find('\n') == std::string::npos;
   if (!meant_as_toml && one_line && parse_document("v = " + toml_text(text), place.file, own))
     return text_value(text, place);
-  mistakes.add(place, fmt::format("'{}' is no TOML value", quotable(text)));
+  mistakes.add(place, "'{}' is no TOML value", quotable(text));
   return std::nullopt;
 }
 

@@ -23,6 +23,7 @@ struct Value {
   std::vector<Value> items;
   std::vector<Entry> entries;  // in the order of the text
   SourceLocation place;
+  bool is_default = false;  // of a key that the suite does not give; it has no place
 
   bool is(Type t) const { return type == t; }
   bool number() const { return is(Type::kInteger) || is(Type::kReal); }
@@ -38,6 +39,11 @@ struct Entry {
   SourceLocation place;  // of the key
   Value value;
 };
+
+/// Returns where the value is, or `otherwise` if it is a default.
+inline const SourceLocation& place_or(const Value& value, const SourceLocation& otherwise) {
+  return value.is_default ? otherwise : value.place;
+}
 
 Value text_value(const std::string& text, const SourceLocation& place);
 

@@ -103,7 +103,9 @@ void read_measure_key(MeasureDraft& measure, const std::vector<std::string>& par
 /// Applies the matrix, the chosen profile (all profiles are checked) and the changes of the command line.
 void apply_overrides(Draft& draft, const Value& root, const SuiteOptions& options, Mistakes& mistakes);
 
-// layers.cpp
+// precedence.cpp
+/// Returns true for a pace that is neither "auto" nor "off".
+inline bool is_time(const Value& pace) { return pace.text != "auto" && pace.text != "off"; }
 /// Returns the value of every section's key as TOML gives its default.
 const Layer& default_layer();
 /// Puts `over` on top of `base`. If keys exclude each other (two stop rules, a pace that is a time and a cost, a named
@@ -173,8 +175,8 @@ ComputeRule rule_of(const Value& table, int workers, int drawn_rank);
 /// Check the links of a scenario or of [network] alone; and those of a scenario in a measure.
 void check_links(const std::vector<Value>& links, Mistakes& mistakes);
 void check_links_with(const ScenarioDraft& scenario, const Configuration& c, Mistakes& mistakes);
-/// Returns link_of() an item of scenario.links with its rule.
-NetworkSpec::Link changing_link_of(const Value& table);
+/// Returns an item of scenario.links or network.links.
+NetworkSpec::Link link_of(const Value& table);
 
 // faults.cpp
 /// Returns the faults of a scenario, with all absences of its files. A crash with `restart` becomes what it means to

@@ -92,7 +92,7 @@ bool check_axis_values(const Draft& draft, const Axis& axis, const std::string& 
     for (std::size_t j = 0; j < i; ++j) {
       if (value.type != axis.values[j].type || value.is(T::kOther) || to_toml(value) != to_toml(axis.values[j]))
         continue;
-      mistakes.add(value.place, fmt::format("{} is twice in the matrix at '{}'", to_toml(value), name));
+      mistakes.add(value.place, "{} is twice in the matrix at '{}'", to_toml(value), name);
       good = false;
     }
   }
@@ -104,7 +104,7 @@ void add_axis(Draft& draft, const Parts& parts, const Entry& entry, Mistakes& mi
   Axis axis;
   axis.place = entry.place;
   if (!entry.value.is(T::kArray) || entry.value.items.empty())
-    return mistakes.add(entry.value.place, fmt::format("'{}' in [matrix] must be a list of values", name));
+    return mistakes.add(entry.value.place, "'{}' in [matrix] must be a list of values", name);
   axis.values = entry.value.items;
   if (parts[0] == "protocol" && parts.size() > 2) {
     axis.variant = parts[1];
@@ -115,7 +115,7 @@ void add_axis(Draft& draft, const Parts& parts, const Entry& entry, Mistakes& mi
     axis.path = resolve_key(parts);
     if (axis.path.empty()) return mistakes.add(entry.place, unknown("key", name, override_names(), "in [matrix]"));
     if (is_of_whole_suite(axis.path))
-      return mistakes.add(entry.place, fmt::format("'{}' is of the whole suite: it can't be in [matrix]", name));
+      return mistakes.add(entry.place, "'{}' is of the whole suite: it can't be in [matrix]", name);
   }
   axis.path.empty() ? drop_axis(draft, axis.variant, axis.parts) : drop_axis(draft, axis.path);
   for (Value& value : axis.values)
@@ -130,8 +130,7 @@ void override_key(Draft& draft, const Parts& parts, const Entry& entry, Mistakes
     return add_axis(draft, Parts(parts.begin() + 1, parts.end()), entry, mistakes);
   if (std::find(kBlocks.begin(), kBlocks.end(), parts[0]) != kBlocks.end()) {
     if (parts.size() < 3)
-      return mistakes.add(entry.place,
-                          fmt::format("'{}' says too little: write {}.NAME.KEY", join(parts, "."), parts[0]));
+      return mistakes.add(entry.place, "'{}' says too little: write {}.NAME.KEY", join(parts, "."), parts[0]);
     if (parts[0] == "protocol") drop_axis(draft, parts[1], Parts(parts.begin() + 2, parts.end()));
     return override_block(draft, parts, entry, mistakes);
   }
@@ -153,7 +152,7 @@ void flatten(const Entry& entry, Parts parts, Mistakes& mistakes, const Apply& a
     parts.push_back(entry.key);
   } else {
     const std::optional<Parts> more = split_key(entry.key);
-    if (!more) return mistakes.add(entry.place, fmt::format("'{}' is not a dotted key", entry.key));
+    if (!more) return mistakes.add(entry.place, "'{}' is not a dotted key", entry.key);
     parts.insert(parts.end(), more->begin(), more->end());
   }
   if (!entry.value.is(T::kTable)) return apply(parts, entry);
@@ -177,7 +176,7 @@ void apply_profiles(Draft& draft, const Value& root, const std::string& chosen, 
     for (const Entry& profile : profiles->value.entries) {
       names.push_back(profile.key);
       if (!profile.value.is(T::kTable)) {
-        mistakes.add(profile.place, fmt::format("'profile.{}' must be a table", profile.key));
+        mistakes.add(profile.place, "'profile.{}' must be a table", profile.key);
       } else if (profile.key != chosen) {
         Draft unused = draft;
         apply_profile(unused, profile.value, mistakes);
@@ -217,7 +216,7 @@ void apply_set(Draft& draft, const std::string& set, Mistakes& mistakes) {
   if (equals == std::string::npos) return mistakes.add(place, "there is no '=': write --set key=VALUE");
   const std::string key = trimmed(set.substr(0, equals));
   const std::optional<Parts> parts = split_key(key);
-  if (!parts) return mistakes.add(place, fmt::format("'{}' is not a dotted key such as model.batch", quotable(key)));
+  if (!parts) return mistakes.add(place, "'{}' is not a dotted key such as model.batch", quotable(key));
   const std::optional<Value> value = parse_value(trimmed(set.substr(equals + 1)), place, mistakes);
   if (!value) return;
   const Entry entry{parts->back(), place, *value};
@@ -244,9 +243,9 @@ void apply_overrides(Draft& draft, const Value& root, const SuiteOptions& option
   for (const Axis& axis : draft.axes) points *= double(axis.values.size());
   if (points * double(std::max<std::size_t>(1, draft.measures.size())) <= kMostConfigurations) return;
   mistakes.add(draft.axes.empty() ? draft.place : draft.axes.front().place,
-               fmt::format("{} measures at {} points of the matrix are more than {} settings: fewer values in "
-                           "[matrix], or several suites",
-                           draft.measures.size(), points, kMostConfigurations));
+               "{} measures at {} points of the matrix are more than {} settings: fewer values in "
+               "[matrix], or several suites",
+               draft.measures.size(), points, kMostConfigurations);
   draft.axes.clear();
   draft.measures.resize(1);
 }

@@ -56,7 +56,7 @@ void read_key(const Entry& entry, const std::string& path, const std::string& wh
   } else if (const std::string whole = shorthand(path); !whole.empty()) {
     read_key(entry, whole, where, layer, bad, mistakes);
   } else if (is_group(path)) {
-    mistakes.add(entry.place, fmt::format("'{}' must be a table: [{}]", path, path));
+    mistakes.add(entry.place, "'{}' must be a table: [{}]", path, path);
   } else {
     const std::size_t dot = path.rfind('.');
     const std::vector<std::string> known = children(dot == std::string::npos ? "" : path.substr(0, dot));

@@ -230,7 +230,7 @@ void add_link_notes(const std::vector<TrialSpec>& trials, std::vector<std::strin
   }
   for (const auto& [host, there] : hosts) {
     if (host >= there)
-      notes.push_back(fmt::format("a link of host {} is nobody's: the hosts are 0 to {}", host, there - 1));
+      notes.push_back(fmt::format("a link names host {}, which no trial has: the hosts are 0 to {}", host, there - 1));
   }
 }
 
@@ -265,7 +265,7 @@ void check_ids(const std::vector<TrialSpec>& trials, const Draft& draft, Mistake
   std::set<std::string> ids;
   for (const TrialSpec& trial : trials) {
     if (!ids.insert(trial.id()).second)
-      mistakes.add(draft.place, fmt::format("two trials are called '{}': choose other labels or names", trial.id()));
+      mistakes.add(draft.place, "two trials are called '{}': choose other labels or names", trial.id());
   }
 }
 

@@ -81,9 +81,10 @@ void check_suite(const Draft& draft, Mistakes& mistakes) {
   for (const Axis& axis : draft.axes) {
     const std::string name =
         axis.path.empty() ? fmt::format("protocol.{}.{}", toml_key(axis.variant), join(axis.parts, ".")) : axis.path;
-    mistakes.add(axis.place, fmt::format("[matrix] varies '{}', and tuning is for one setting of everything else: "
-                                         "choose one with --set '{}=VALUE'",
-                                         name, name));
+    mistakes.add(axis.place,
+                 "[matrix] varies '{}', and tuning is for one setting of everything else: "
+                 "choose one with --set '{}=VALUE'",
+                 name, name);
   }
   for (const Override& forced : draft.forced) {
     if (forced.measure.empty() && forced.path == "optimizer.lr")
@@ -95,11 +96,10 @@ void check_suite(const Draft& draft, Mistakes& mistakes) {
 void check_measure(const Frame& frame, Mistakes& mistakes) {
   const SourceLocation& here = frame.measure->place.line > 0 ? frame.measure->place : frame.draft.place;
   if (const Value& transport = frame.at("transport.name"); transport.text != "sim")
-    mistakes.add(
-        place_of(transport, here),
-        fmt::format("measure '{0}' has real processes, whose loss is known at the end only, and tuning is done "
-                    "in virtual time: --set 'measure.{0}.transport=sim'",
-                    frame.measure->name));
+    mistakes.add(place_of(transport, here),
+                 "measure '{0}' has real processes, whose loss is known at the end only, and tuning is done "
+                 "in virtual time: --set 'measure.{0}.transport=sim'",
+                 frame.measure->name);
   const Value& points = frame.at("run.evaluations");
   if (frame.at("run.target.loss").as_real() > 0 && points.is(T::kInteger) && points.integer == 0)
     mistakes.add(place_of(points, here), "without 'evaluations' nobody knows when the target is reached: give some");
@@ -128,16 +128,17 @@ std::vector<KnobAxis> knobs_of(const Frame& frame, const VariantDraft& variant, 
     const Entry &knob = *item.find("knob"), &values = *item.find("values");
     const auto twice = [&](const KnobAxis& axis) { return axis.knob == knob.value.text; };
     if (std::any_of(axes.begin(), axes.end(), twice))
-      mistakes.add(knob.value.place, fmt::format("'{}' is tuned twice", knob.value.text));
+      mistakes.add(knob.value.place, "'{}' is tuned twice", knob.value.text);
     for (const Value& value : values.value.items) {
       VariantDraft copy = variant;
       set_variant(copy, {knob.value.text}, {knob.value.text, knob.value.place, value}, mistakes);
     }
     axes.push_back({knob.value.text, values.value.items});
     if (axes.size() == kMostKnobs + 1)
-      mistakes.add(item.place, fmt::format("at most {} knobs of a variant are tuned beside its learning rate: '{}' "
-                                           "has more, which others with the same budget have not",
-                                           kMostKnobs, variant.label));
+      mistakes.add(item.place,
+                   "at most {} knobs of a variant are tuned beside its learning rate: '{}' "
+                   "has more, which others with the same budget have not",
+                   kMostKnobs, variant.label);
   }
   const auto own = variant.optimizer.find("optimizer.name");
   const Value& optimizer = own == variant.optimizer.end() ? frame.at("optimizer.name") : own->second;
@@ -184,9 +185,9 @@ std::vector<TuneSetting> share_of(const Frame& frame, const VariantDraft& varian
   const int rates = int(std::size_t(trials) / combined);
   if (std::size_t(rates) * combined != std::size_t(trials) || rates < kFewestRates) {
     mistakes.add(place_of(frame.at("tune.knobs"), frame.draft.place),
-                 fmt::format("'{}' has {} trials for {} settings of its knobs: that must be a whole number of learning "
-                             "rates for each, {} at least",
-                             variant.label, trials, combined, kFewestRates));
+                 "'{}' has {} trials for {} settings of its knobs: that must be a whole number of learning "
+                 "rates for each, {} at least",
+                 variant.label, trials, combined, kFewestRates);
     return {};
   }
   const bool given = frame.has("tune.lr");
@@ -195,8 +196,8 @@ std::vector<TuneSetting> share_of(const Frame& frame, const VariantDraft& varian
   if (twice() && !given) grid = log_grid(tuning.low, tuning.high, rates, 4);  // 1000 of them differ
   if (twice()) {
     mistakes.add(place_of(frame.at(given ? "tune.lr" : "optimizer.lr"), frame.draft.place),
-                 fmt::format("{} learning rates from {} to {} are the same in three digits: widen 'lr'", rates,
-                             tuning.low, tuning.high));
+                 "{} learning rates from {} to {} are the same in three digits: widen 'lr'", rates, tuning.low,
+                 tuning.high);
   }
   return settings_of(axes, grid);
 }
