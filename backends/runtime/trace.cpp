@@ -15,10 +15,10 @@
 #include <string_view>
 #include <utility>
 
+#include "backends/base/csv.h"
 #include "backends/base/error.h"
 #include "backends/base/printable.h"
 #include "backends/base/process/kept.h"
-#include "backends/runtime/csv_rows.h"
 
 namespace hopbench {
 namespace {

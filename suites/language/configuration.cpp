@@ -2,17 +2,17 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
 #include <tuple>
 
 #include <fmt/format.h>
 
 #include "backends/base/text.h"
 #include "models/fit.h"
-#include "suites/import/profile.h"
 #include "suites/language/check_graph.h"
-#include "suites/language/check_workers.h"
 #include "suites/language/draft.h"
 #include "suites/language/only_with.h"
+#include "suites/language/profile.h"
 #include "suites/trial/plan.h"
 
 namespace hopbench {
@@ -213,15 +213,84 @@ void check_optimizer(const Draft& draft, const Configuration& c, const VariantDr
 void check_loss(const Configuration& c, const VariantDraft& variant, Mistakes& mistakes) {
   const Value& loss = c.at("network.loss");
   if (loss.as_real() > 0 && !variant.protocol->loses_messages)
-    mistakes.add(loss.place,
-                 "'loss' means nothing to '{}', which needs every message (as over TCP): "
-                 "measure it without",
-                 variant.label);
+    mistakes.add(
+        loss.place,
+        "'loss' is only allowed with protocols that may lose messages: '{}' needs every message (as over TCP). Measure "
+        "it without 'loss'",
+        variant.label);
+}
+
+void check_racks(const Configuration& c, Mistakes& mistakes) {
+  const Value* racks = c.find("network.racks");
+  if (racks == nullptr) return;
+  if (racks->is(T::kArray) && int(racks->items.size()) != c.hosts())
+    mistakes.add(racks->place, "'racks' lists {} hosts, but workers are on {}", racks->items.size(), c.hosts());
+  if (racks->is(T::kInteger) && racks->integer > c.hosts())
+    mistakes.add(racks->place, "{} racks are more than there are hosts ({})", racks->integer, c.hosts());
+  if (!racks->is(T::kArray)) return;
+  std::set<std::int64_t> named;
+  for (const Value& rack : racks->items) named.insert(rack.integer);
+  if (named.size() < 2 || *named.rbegin() != std::int64_t(named.size()) - 1)
+    mistakes.add(racks->place, "'racks' must name racks 0, 1 and so on, at least two and none left out");
+}
+
+/// Checks [network] hosts, which has one host for each worker if it is a list, and the links and racks.
+void check_hosts(const Configuration& c, Mistakes& mistakes) {
+  const Value* hosts = c.find("network.hosts");
+  if (hosts != nullptr && hosts->is(T::kArray) && int(hosts->items.size()) != c.workers())
+    mistakes.add(hosts->place, "'hosts' lists {} workers, but world_size is {}", hosts->items.size(), c.workers());
+  if (hosts != nullptr && hosts->is(T::kInteger) && hosts->integer > c.workers())
+    mistakes.add(hosts->place, "{} hosts are more than there are workers ({})", hosts->integer, c.workers());
+  check_links(c.at("network.links").items, mistakes);
+  check_racks(c, mistakes);
+}
+
+/// Checks `without` of a [[protocol]]: workers that exist, each once, and not all of them. No scenario may have faults,
+/// since faults name ranks. Returns true if it is right.
+bool check_without(const Draft& draft, const Configuration& c, const VariantDraft& variant, Mistakes& mistakes) {
+  if (variant.without.empty()) return true;
+  bool right = true;
+  const auto wrong = [&](const Value& where, const std::string& what) {
+    mistakes.add(where.place, "'{}' {}", variant.label, what);
+    right = false;
+  };
+  std::set<std::int64_t> named;
+  for (const Value& rank : variant.without) {
+    if (rank.integer >= c.workers())
+      wrong(rank, fmt::format("is without rank {}, but the workers are 0 to {}", rank.integer, c.workers() - 1));
+    if (!named.insert(rank.integer).second)
+      wrong(rank, fmt::format("is without rank {} twice: once is enough", rank.integer));
+  }
+  const Value& first = variant.without.front();
+  if (int(named.size()) >= c.workers())
+    wrong(first, fmt::format("is without all {} workers: leave one to train", c.workers()));
+  for (const ScenarioDraft* scenario : scenarios_of(draft, *c.measure)) {
+    if (scenario->faults.empty()) continue;
+    wrong(first, fmt::format("leaves workers out, and scenario '{}' has faults, which name ranks: give them measures "
+                             "of their own, by 'protocols' and 'scenarios'",
+                             scenario->name));
+  }
+  return right;
+}
+
+/// Checks [compute] others, which names each worker at most once, and only workers that exist.
+void check_others(const Configuration& c, Mistakes& mistakes) {
+  std::set<std::int64_t> named;
+  for (const Value& other : c.at("compute.others").items) {
+    const Entry* ranks = other.find("ranks");
+    if (ranks == nullptr) continue;
+    for (const Value& rank : ranks->value.items) {
+      if (rank.integer >= c.workers()) {
+        mistakes.add(rank.place, "'others' names rank {}, but the workers are 0 to {}", rank.integer, c.workers() - 1);
+      } else if (!named.insert(rank.integer).second) {
+        mistakes.add(rank.place, "'others' names rank {} twice: it computes on one backend", rank.integer);
+      }
+    }
+  }
 }
 
 void check_variants(const Draft& draft, const Configuration& c, Graphs& graphs, Mistakes& mistakes) {
-  std::vector<std::string> known;
-  for (const VariantDraft& variant : draft.variants) known.push_back(variant.written_label);
+  const std::vector<std::string> known = names_in(draft.variants, &VariantDraft::written_label);
   for (const Value& name : c.measure->protocols) {
     if (std::find(known.begin(), known.end(), name.text) == known.end())
       mistakes.add(name.place, unknown("label", name.text, known));
@@ -264,8 +333,7 @@ void check_instant(const Configuration& c, Mistakes& mistakes) {
 }
 
 void check_scenarios(const Draft& draft, const Configuration& c, Mistakes& mistakes) {
-  std::vector<std::string> known;
-  for (const ScenarioDraft& scenario : draft.scenarios) known.push_back(scenario.name);
+  const std::vector<std::string> known = names_in(draft.scenarios, &ScenarioDraft::name);
   for (const Value& name : c.measure->scenarios) {
     if (std::find(known.begin(), known.end(), name.text) == known.end())
       mistakes.add(name.place, unknown("scenario", name.text, known));
@@ -283,6 +351,19 @@ void check_scenarios(const Draft& draft, const Configuration& c, Mistakes& mista
     check_rules_with(scenario, c.workers(), mistakes);
     check_faults_with(scenario, c.workers(), mistakes);
   }
+}
+
+/// Returns the drafts that `names` names, or all if it is empty.
+template <class Drafts>
+std::vector<const typename Drafts::value_type*> chosen_of(const Drafts& drafts, std::string Drafts::value_type::*member,
+                                                          const std::vector<Value>& names) {
+  std::vector<const typename Drafts::value_type*> chosen;
+  for (const auto& draft : drafts) {
+    const bool is_named =
+        std::any_of(names.begin(), names.end(), [&](const Value& name) { return name.text == draft.*member; });
+    if (names.empty() || is_named) chosen.push_back(&draft);
+  }
+  return chosen;
 }
 
 }  // namespace
@@ -346,23 +427,11 @@ std::size_t training_set_size(const Configuration& c) {
 }
 
 std::vector<const ScenarioDraft*> scenarios_of(const Draft& draft, const MeasureDraft& measure) {
-  std::vector<const ScenarioDraft*> chosen;
-  for (const ScenarioDraft& scenario : draft.scenarios) {
-    const bool named = std::any_of(measure.scenarios.begin(), measure.scenarios.end(),
-                                   [&](const Value& name) { return name.text == scenario.name; });
-    if (measure.scenarios.empty() || named) chosen.push_back(&scenario);
-  }
-  return chosen;
+  return chosen_of(draft.scenarios, &ScenarioDraft::name, measure.scenarios);
 }
 
 std::vector<const VariantDraft*> variants_of(const Draft& draft, const MeasureDraft& measure) {
-  std::vector<const VariantDraft*> chosen;
-  for (const VariantDraft& variant : draft.variants) {
-    const bool named = std::any_of(measure.protocols.begin(), measure.protocols.end(),
-                                   [&](const Value& name) { return name.text == variant.written_label; });
-    if (measure.protocols.empty() || named) chosen.push_back(&variant);
-  }
-  return chosen;
+  return chosen_of(draft.variants, &VariantDraft::written_label, measure.protocols);
 }
 
 Scenario scenario_of(const ScenarioDraft& draft, int workers, int drawn_rank) {

@@ -1,7 +1,9 @@
 // A suite between its text and its trials. Every key is known and right by itself; nothing is multiplied out yet.
 #pragma once
 
+#include <algorithm>
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -34,6 +36,16 @@ struct ScenarioDraft {
 
   bool homogeneous() const { return rules.empty() && links.empty() && faults.empty(); }
 };
+
+/// A list of tables in a scenario: compute, links or faults.
+struct ScenarioList {
+  const char* name;
+  std::vector<Value> ScenarioDraft::*items;
+  void (*check)(const std::vector<Value>& items, Mistakes& mistakes);  // of each alone
+
+  std::string path() const { return std::string("scenario.") + name; }
+};
+std::span<const ScenarioList> scenario_lists();  // check.cpp
 
 struct MeasureDraft {
   SourceLocation place;
@@ -73,6 +85,20 @@ struct Draft {
   std::vector<Axis> axes;
   std::vector<Override> forced;  // later ones win
 };
+
+/// Returns the draft whose `member` is the name; nullptr if there is none.
+template <class Drafts, class Member>
+auto* named(Drafts& drafts, const std::string& name, Member Drafts::value_type::*member) {
+  const auto found =
+      std::find_if(drafts.begin(), drafts.end(), [&](const auto& draft) { return draft.*member == name; });
+  return found == drafts.end() ? nullptr : &*found;
+}
+template <class Drafts, class Member>
+std::vector<std::string> names_in(const Drafts& drafts, Member Drafts::value_type::*member) {
+  std::vector<std::string> names;
+  for (const auto& draft : drafts) names.push_back(draft.*member);
+  return names;
+}
 
 // suite.cpp
 /// Reads all of a text but its trials. Throws if the text is not TOML.

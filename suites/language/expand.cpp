@@ -6,9 +6,9 @@
 #include <fmt/format.h>
 
 #include "backends/base/random.h"
-#include "suites/import/profile.h"
 #include "suites/language/check_graph.h"
 #include "suites/language/draft.h"
+#include "suites/language/profile.h"
 #include "suites/language/to_trial.h"
 #include "suites/trial/plan.h"
 

@@ -17,21 +17,46 @@ using Here = Circumstances;
 bool is(const Value* value, const char* text) { return value != nullptr && value->text == text; }
 bool is(const Here& here, const char* path, const char* text) { return is(&here.c->at(path), text); }
 
-// Tables of a scenario.
+template <auto kOne>
+bool no(const Here& here) {
+  return !kOne(here);
+}
+template <auto... kSome>
+bool any(const Here& here) {
+  return (kSome(here) || ...);
+}
+
+// Conditions on tables of a scenario.
 bool draws(const Here& here) { return here.rule != SlowdownKind::kTrace && here.rule != SlowdownKind::kMarkov; }
-bool by_time(const Here& here) { return is(here.in_item("per"), "time"); }
+bool draws_at_times(const Here& here) {
+  return here.rule == SlowdownKind::kConstant || is(here.in_item("per"), "time");
+}
+bool is_trace(const Here& here) { return here.rule == SlowdownKind::kTrace; }
+bool per_time(const Here& here) { return is(here.in_item("per"), "time"); }
+bool of_gradients(const Here& here) { return is(here.in_item("of"), "gradients"); }
+bool by_rank(const Here& here) { return is(here.in_item("correlated"), "rank"); }
+bool from_begin(const Here& here) { return duration_of(*here.in_item("from")) == 0; }
 bool draws_blocks(const Here& here) {
   const Value* map = here.in_item("map");
   return map != nullptr && map->text != "fixed";
 }
+bool no_trace(const Here& here) { return here.trace == nullptr; }
 bool of_seconds(const Here& here) { return here.trace != nullptr && here.trace->kind() == Trace::Kind::kSteps; }
-bool no_seconds(const Here& here) { return !of_seconds(here); }
-bool has_no_file(const Here& here) { return !is(here.in_item("kind"), "leave") || here.in_item("file") == nullptr; }
+bool has_file(const Here& here) { return is(here.in_item("kind"), "leave") && here.in_item("file") != nullptr; }
+bool has_restart(const Here& here) { return here.in_item("restart") != nullptr; }
 
-// Sections.
+// Conditions on sections.
 const ModelEntry& model_of(const Here& here) { return find_model(here.c->at("model.name").text); }
-bool reads_data(const Here& here) { return model_of(here).create != nullptr || here.c->has("model.profile"); }
+bool timing_only(const Here& here) { return is(here, "model.name", "timing_only"); }
+bool quadratic(const Here& here) { return is(here, "model.name", "quadratic"); }
+bool has_profile(const Here& here) { return here.c->has("model.profile"); }
+bool reads_data(const Here& here) { return model_of(here).create != nullptr; }
+bool is_sparse(const Here& here) { return model_of(here).sparse_rows; }
+bool has_racks(const Here& here) { return here.c->has("network.racks"); }
+bool has_uplink(const Here& here) { return rate_of(here.c->at("network.uplink")) > 0; }
 bool is_fifo(const Here& here) { return is(here, "network.queue", "fifo"); }
+bool is_virtual(const Here& here) { return is(here, "transport.name", "sim"); }
+bool is_emulated(const Here& here) { return here.c->at("network.emulate").flag; }
 bool varies_queue(const Here& here) {
   return std::any_of(here.draft->axes.begin(), here.draft->axes.end(),
                      [](const Axis& axis) { return axis.path == "network.queue"; });
@@ -39,7 +64,6 @@ bool varies_queue(const Here& here) {
 bool is_adamw(const Here& here) {
   return optimizer_value(*here.draft, *here.c, *here.variant, "optimizer.name").text == "adamw";
 }
-bool is_sgd(const Here& here) { return !is_adamw(here); }
 
 struct OnlyWith {
   const char* path;
@@ -51,78 +75,58 @@ constexpr const char* kFactors =
     "with a trace of factors (rank,time,factor): one of seconds replaces the pace in the whole trial";
 constexpr const char* kNoFile = "without 'file', which has all absences";
 constexpr const char* kBlocks = "with a map that draws blocks, which \"fixed\" does not";
+constexpr const char* kFixed = "with map = \"fixed\": blocks are drawn without end";
 constexpr const char* kAdamW = "with optimizer adamw: leave it out, or set name = \"adamw\"";
 
 constexpr OnlyWith kKeys[] = {
-    {"model.profile", [](const Here& here) { return is(here, "model.name", "timing_only"); }, "with model timing_only"},
-    {"model.size",
-     [](const Here& here) {
-       return is(here, "model.name", "timing_only") || is(here, "model.name", "quadratic") ||
-              here.c->has("model.profile");
-     },
-     "with models timing_only and quadratic"},
-    {"model.augment", reads_data, "with a model that reads data"},
-    {"model.wire_bytes", [](const Here& here) { return !model_of(here).sparse_rows; },
-     "with a model whose gradients are dense"},
-    {"run.epochs", reads_data, "with a model that reads data; for others use 'samples' or 'iterations'"},
+    {"model.profile", timing_only, "with model timing_only"},
+    {"model.size", any<timing_only, quadratic, has_profile>, "with models timing_only and quadratic"},
+    {"model.augment", any<reads_data, has_profile>, "with a model that reads data"},
+    {"model.wire_bytes", no<is_sparse>, "with a model whose gradients are dense"},
+    {"run.epochs", any<reads_data, has_profile>,
+     "with a model that reads data; for others use 'samples' or 'iterations'"},
 
-    {"optimizer.momentum", is_sgd, "with optimizer sgd; for adamw use 'beta1'. Leave it out, or set it to 0"},
-    {"optimizer.nesterov", is_sgd, "with optimizer sgd: leave it out, or set it to false"},
+    {"optimizer.momentum", no<is_adamw>, "with optimizer sgd; for adamw use 'beta1'. Leave it out, or set it to 0"},
+    {"optimizer.nesterov", no<is_adamw>, "with optimizer sgd: leave it out, or set it to false"},
     {"optimizer.beta1", is_adamw, kAdamW},
     {"optimizer.beta2", is_adamw, kAdamW},
     {"optimizer.epsilon", is_adamw, kAdamW},
 
-    {"network.racks", [](const Here& here) { return rate_of(here.c->at("network.uplink")) > 0; },
-     "with 'uplink': give its bandwidth"},
-    {"network.uplink", [](const Here& here) { return here.c->has("network.racks"); },
-     "with 'racks': say which host is in which rack"},
-    {"network.burst", [](const Here& here) { return is_fifo(here) || varies_queue(here); }, "with queue = \"fifo\""},
-    {"network.jitter", [](const Here& here) { return !is_fifo(here); }, "with queue = \"fair\": leave out one of them"},
-    {"network.queue",
-     [](const Here& here) { return is(here, "transport.name", "sim") || !here.c->at("network.emulate").flag; },
-     "in virtual time: emulated links share fairly"},
+    {"network.racks", has_uplink, "with 'uplink': give its bandwidth"},
+    {"network.uplink", has_racks, "with 'racks': say which host is in which rack"},
+    {"network.burst", any<is_fifo, varies_queue>, "with queue = \"fifo\""},
+    {"network.jitter", no<is_fifo>, "with queue = \"fair\": leave out one of them"},
+    {"network.queue", any<is_virtual, no<is_emulated>>, "in virtual time: emulated links share fairly"},
 
-    {"scenario.compute.per", [](const Here& here) { return draws(here) || !by_time(here); },
+    {"scenario.compute.per", any<draws, no<per_time>>,
      "with rules that draw for each iteration or slot, which trace and markov do not"},
-    {"scenario.compute.slot", [](const Here& here) { return by_time(here) || here.rule == SlowdownKind::kTrace; },
-     "with per = \"time\", or with a trace"},
-    {"scenario.compute.slot", no_seconds,
+    {"scenario.compute.slot", any<per_time, is_trace>, "with per = \"time\", or with a trace"},
+    {"scenario.compute.slot", no<of_seconds>,
      "with a trace of factors (rank,time,factor); for a trace of seconds use 'block'"},
-    {"scenario.compute.slot",
-     [](const Here& here) { return of_seconds(here) || here.trace == nullptr || draws_blocks(here); }, kBlocks},
-    {"scenario.compute.block", [](const Here& here) { return here.trace == nullptr || of_seconds(here); },
+    {"scenario.compute.slot", any<no_trace, of_seconds, draws_blocks>, kBlocks},
+    {"scenario.compute.block", any<no_trace, of_seconds>,
      "with a trace of seconds (rank,step,seconds); for a trace of factors use 'slot'"},
-    {"scenario.compute.block", [](const Here& here) { return no_seconds(here) || draws_blocks(here); }, kBlocks},
-    {"scenario.compute.end", [](const Here& here) { return !draws_blocks(here); },
-     "with map = \"fixed\": blocks are drawn without end"},
-    {"scenario.compute.scale", [](const Here& here) { return here.trace == nullptr || of_seconds(here); },
-     "with a trace of seconds: this one has factors"},
-    {"scenario.compute.of",
-     [](const Here& here) {
-       return !is(here.in_item("of"), "all") || !draws(here) || by_time(here) || here.rule == SlowdownKind::kConstant;
-     },
+    {"scenario.compute.block", any<no<of_seconds>, draws_blocks>, kBlocks},
+    {"scenario.compute.end", no<draws_blocks>, kFixed},
+    {"scenario.compute.scale", any<no_trace, of_seconds>, "with a trace of seconds: this one has factors"},
+    {"scenario.compute.of", any<of_gradients, no<draws>, draws_at_times>,
      "with a draw by time, since servers have no iterations: set per = \"time\""},
-    {"scenario.compute.of", [](const Here& here) { return !is(here.in_item("of"), "all") || no_seconds(here); },
+    {"scenario.compute.of", any<of_gradients, no<of_seconds>>,
      "with a trace of factors (rank,time,factor), since servers have no steps"},
-    {"scenario.compute.correlated",
-     [](const Here& here) { return is(here.in_item("correlated"), "rank") || here.rule != SlowdownKind::kTrace; },
+    {"scenario.compute.correlated", any<by_rank, no<is_trace>>,
      "with rules that draw: the 'map' of a trace says which workers share a draw"},
-    {"scenario.compute.from",
-     [](const Here& here) { return no_seconds(here) || duration_of(*here.in_item("from")) == 0; }, kFactors},
-    {"scenario.compute.until", no_seconds, kFactors},
+    {"scenario.compute.from", any<no<of_seconds>, from_begin>, kFactors},
+    {"scenario.compute.until", no<of_seconds>, kFactors},
 
-    {"scenario.links.slot", [](const Here& here) { return here.trace == nullptr || draws_blocks(here); }, kBlocks},
-    {"scenario.links.end", [](const Here& here) { return !draws_blocks(here); },
-     "with map = \"fixed\": blocks are drawn without end"},
+    {"scenario.links.slot", any<no_trace, draws_blocks>, kBlocks},
+    {"scenario.links.end", no<draws_blocks>, kFixed},
 
-    {"scenario.faults.ranks", has_no_file, kNoFile},
-    {"scenario.faults.at", has_no_file, kNoFile},
-    {"scenario.faults.lasts", has_no_file, kNoFile},
-    {"scenario.faults.iteration", has_no_file, kNoFile},
-    {"scenario.faults.iteration", [](const Here& here) { return here.in_item("restart") == nullptr; },
-     "without 'restart', which needs a time: give 'at' instead"},
-    {"scenario.faults.checkpoint", [](const Here& here) { return here.in_item("restart") != nullptr; },
-     "with 'restart', the time that a restart takes"},
+    {"scenario.faults.ranks", no<has_file>, kNoFile},
+    {"scenario.faults.at", no<has_file>, kNoFile},
+    {"scenario.faults.lasts", no<has_file>, kNoFile},
+    {"scenario.faults.iteration", no<has_file>, kNoFile},
+    {"scenario.faults.iteration", no<has_restart>, "without 'restart', which needs a time: give 'at' instead"},
+    {"scenario.faults.checkpoint", has_restart, "with 'restart', the time that a restart takes"},
 };
 
 bool are_equal(const Value& a, const Value& b) {

@@ -18,49 +18,40 @@ constexpr double kMostConfigurations = 2000;
 using Parts = std::vector<std::string>;
 using T = Value::Type;
 
-template <class Drafts, class Name>
-auto* named(Drafts& drafts, const std::string& name, Name Drafts::value_type::*member) {
-  const auto found = std::find_if(drafts.begin(), drafts.end(), [&](const auto& d) { return d.*member == name; });
-  return found == drafts.end() ? nullptr : &*found;
-}
-
-template <class Drafts, class Name>
-std::vector<std::string> names_in(const Drafts& drafts, Name Drafts::value_type::*member) {
-  std::vector<std::string> names;
-  for (const auto& draft : drafts) names.push_back(draft.*member);
-  return names;
-}
-
 void set_scenario(ScenarioDraft& scenario, const Parts& rest, const Entry& entry, Mistakes& mistakes) {
   const std::string name = join(rest, ".");
-  if (name != "compute" && name != "links" && name != "faults")
+  const auto list = std::find_if(scenario_lists().begin(), scenario_lists().end(),
+                                 [&](const ScenarioList& known) { return known.name == name; });
+  if (list == scenario_lists().end())
     return mistakes.add(entry.place, unknown("key", name, {"compute", "links", "faults"}, "of a scenario"));
   Layer layer;
   std::set<std::string> bad;
-  read_key(entry, "scenario." + name, "", layer, bad, mistakes);
+  read_key(entry, list->path(), "", layer, bad, mistakes);
   if (layer.empty()) return;
-  const std::vector<Value>& items = layer.begin()->second.items;
-  (name == "compute" ? check_rules : name == "links" ? check_links : check_faults)(items, mistakes);
-  (name == "compute" ? scenario.rules : name == "links" ? scenario.links : scenario.faults) = items;
+  scenario.*list->items = layer.begin()->second.items;
+  list->check(scenario.*list->items, mistakes);
+}
+
+/// Returns the draft with that name. Adds a mistake and returns nullptr if there is none.
+template <class Drafts>
+auto* find_named(Drafts& drafts, std::string Drafts::value_type::*member, const char* what, const std::string& name,
+                 const Entry& entry, Mistakes& mistakes) {
+  auto* const found = named(drafts, name, member);
+  if (found == nullptr) mistakes.add(entry.place, unknown(what, name, names_in(drafts, member)));
+  return found;
 }
 
 // Sets protocol.LABEL.KNOB, scenario.NAME.compute, .links or .faults, or measure.NAME.KEY.
 void override_block(Draft& draft, const Parts& parts, const Entry& entry, Mistakes& mistakes) {
   const Parts rest(parts.begin() + 2, parts.end());
   if (parts[0] == "protocol") {
-    VariantDraft* variant = named(draft.variants, parts[1], &VariantDraft::label);
-    if (variant == nullptr)
-      return mistakes.add(entry.place, unknown("label", parts[1], names_in(draft.variants, &VariantDraft::label)));
-    set_variant(*variant, rest, entry, mistakes);
+    if (VariantDraft* variant = find_named(draft.variants, &VariantDraft::label, "label", parts[1], entry, mistakes))
+      set_variant(*variant, rest, entry, mistakes);
   } else if (parts[0] == "scenario") {
-    ScenarioDraft* scenario = named(draft.scenarios, parts[1], &ScenarioDraft::name);
-    if (scenario == nullptr)
-      return mistakes.add(entry.place, unknown("scenario", parts[1], names_in(draft.scenarios, &ScenarioDraft::name)));
-    set_scenario(*scenario, rest, entry, mistakes);
-  } else {
-    MeasureDraft* measure = named(draft.measures, parts[1], &MeasureDraft::name);
-    if (measure == nullptr)
-      return mistakes.add(entry.place, unknown("measure", parts[1], names_in(draft.measures, &MeasureDraft::name)));
+    ScenarioDraft* scenario = find_named(draft.scenarios, &ScenarioDraft::name, "scenario", parts[1], entry, mistakes);
+    if (scenario != nullptr) set_scenario(*scenario, rest, entry, mistakes);
+  } else if (MeasureDraft* measure =
+                 find_named(draft.measures, &MeasureDraft::name, "measure", parts[1], entry, mistakes)) {
     MeasureDraft fresh;
     read_measure_key(fresh, rest, entry, draft.bad, mistakes);
     if (!fresh.scenarios.empty()) measure->scenarios = fresh.scenarios;
@@ -109,13 +100,12 @@ void add_axis(Draft& draft, const Parts& parts, const Entry& entry, Mistakes& mi
   if (parts[0] == "protocol" && parts.size() > 2) {
     axis.variant = parts[1];
     axis.parts = Parts(parts.begin() + 2, parts.end());
-    if (named(draft.variants, axis.variant, &VariantDraft::label) == nullptr)
-      return mistakes.add(entry.place, unknown("label", parts[1], names_in(draft.variants, &VariantDraft::label)));
+    if (find_named(draft.variants, &VariantDraft::label, "label", axis.variant, entry, mistakes) == nullptr) return;
   } else {
     axis.path = resolve_key(parts);
     if (axis.path.empty()) return mistakes.add(entry.place, unknown("key", name, override_names(), "in [matrix]"));
     if (is_of_whole_suite(axis.path))
-      return mistakes.add(entry.place, "'{}' is of the whole suite: it can't be in [matrix]", name);
+      return mistakes.add(entry.place, "'{}' is the same for the whole suite: it can't be in [matrix]", name);
   }
   axis.path.empty() ? drop_axis(draft, axis.variant, axis.parts) : drop_axis(draft, axis.path);
   for (Value& value : axis.values)

@@ -15,6 +15,7 @@
 namespace hopbench {
 namespace {
 
+// In the order of SlowdownKind.
 const std::vector<ItemKind> kRules = {
     {"constant", {"factor"}},
     {"bernoulli", {"factor", "probability"}},
@@ -24,6 +25,7 @@ const std::vector<ItemKind> kRules = {
     {"trace", {"file"}, {"map", "block", "end", "scale", "digest"}},
     {"markov", {"factor", "slow", "normal"}},
 };
+// In the order of LinkRuleKind, without kFixed.
 const std::vector<ItemKind> kLinks = {
     {"markov", {"slow", "normal"}, {"factor", "latency_factor"}},
     {"trace", {"file"}, {"map", "slot", "end", "digest"}},
@@ -171,21 +173,6 @@ std::string open_trace(const Value& rule, TraceReplay& replay) {
   return replay.trace->digest();
 }
 
-}  // namespace
-
-std::string trace_digest(const Value& rule) {
-  const std::shared_ptr<const Trace> trace = readable_trace(rule);
-  return trace == nullptr ? "" : trace->digest();
-}
-
-void check_rules(const std::vector<Value>& rules, Mistakes& mistakes) {
-  for (const Value& rule : rules) check_rule(rule, mistakes);
-  if (std::count_if(rules.begin(), rules.end(), is_trace_of_steps) > 1)
-    mistakes.add(rules.back().place, "two traces of seconds: only one can say what a gradient takes");
-}
-
-namespace {
-
 /// Checks that a trace has the ranks that the rule replays on workers, and is of all of them if it is of seconds.
 void check_trace_with(const ScenarioDraft& scenario, const Value& rule, int workers, Mistakes& mistakes) {
   const std::shared_ptr<const Trace> trace = readable_trace(rule);
@@ -216,49 +203,6 @@ void check_trace_with(const ScenarioDraft& scenario, const Value& rule, int work
                  needed, how, may_name ? ", or name 'ranks'" : "");
   }
 }
-
-}  // namespace
-
-void check_rules_with(const ScenarioDraft& scenario, int workers, Mistakes& mistakes) {
-  for (const Value& rule : scenario.rules) {
-    bool known_ranks = true;
-    if (const Entry* ranks = rule.find("ranks"); ranks != nullptr && ranks->value.is(Value::Type::kArray)) {
-      for (const Value& rank : ranks->value.items) {
-        if (rank.integer < workers) continue;
-        known_ranks = false;
-        mistakes.add(rank.place, "scenario '{}' names rank {}, but the workers are 0 to {}", scenario.name,
-                     rank.integer, workers - 1);
-      }
-    }
-    const Entry* p = rule.find("probability");
-    if (p != nullptr && probability_of(p->value, workers) > 1)
-      mistakes.add(p->value.place, "'probability' is {} with {} workers, out of range: it must be 0 to 1",
-                   probability_of(p->value, workers), workers);
-    if (known_ranks) check_trace_with(scenario, rule, workers, mistakes);
-  }
-}
-
-bool replays_seconds(const ScenarioDraft& scenario) {
-  return std::any_of(scenario.rules.begin(), scenario.rules.end(), [](const Value& rule) {
-    return is_trace_of_steps(rule) || (rule.find("file") != nullptr && readable_trace(rule) == nullptr);
-  });
-}
-
-ComputeRule rule_of(const Value& table, int workers, int drawn_rank) {
-  ComputeRule rule = record_of<ComputeRule>(table, "scenario.compute", workers);
-  rule.what = kind_of(table);
-  if (const Entry* ranks = table.find("ranks"); ranks != nullptr && ranks->value.is(Value::Type::kText))
-    rule.ranks = {drawn_rank};
-  if (rule.what != SlowdownKind::kTrace) return rule;
-  if (table.find("slot") != nullptr) rule.replay.slot = std::exchange(rule.slot, ComputeRule{}.slot);
-  if (table.find("scale") == nullptr) rule.scale = 1;
-  rule.digest = open_trace(table, rule.replay);
-  return rule;
-}
-
-// --- Links
-
-namespace {
 
 /// Returns true if the link's rule divides a bandwidth.
 bool divides_bandwidth(const Value& link) {
@@ -304,6 +248,54 @@ void check_link_rule(const Value& link, Mistakes& mistakes) {
 }
 
 }  // namespace
+
+std::string trace_digest(const Value& rule) {
+  const std::shared_ptr<const Trace> trace = readable_trace(rule);
+  return trace == nullptr ? "" : trace->digest();
+}
+
+void check_rules(const std::vector<Value>& rules, Mistakes& mistakes) {
+  for (const Value& rule : rules) check_rule(rule, mistakes);
+  if (std::count_if(rules.begin(), rules.end(), is_trace_of_steps) > 1)
+    mistakes.add(rules.back().place, "two traces of seconds: only one can say what a gradient takes");
+}
+
+void check_rules_with(const ScenarioDraft& scenario, int workers, Mistakes& mistakes) {
+  for (const Value& rule : scenario.rules) {
+    bool known_ranks = true;
+    if (const Entry* ranks = rule.find("ranks"); ranks != nullptr && ranks->value.is(Value::Type::kArray)) {
+      for (const Value& rank : ranks->value.items) {
+        if (rank.integer < workers) continue;
+        known_ranks = false;
+        mistakes.add(rank.place, "scenario '{}' names rank {}, but the workers are 0 to {}", scenario.name,
+                     rank.integer, workers - 1);
+      }
+    }
+    const Entry* p = rule.find("probability");
+    if (p != nullptr && probability_of(p->value, workers) > 1)
+      mistakes.add(p->value.place, "'probability' is {} with {} workers, out of range: it must be 0 to 1",
+                   probability_of(p->value, workers), workers);
+    if (known_ranks) check_trace_with(scenario, rule, workers, mistakes);
+  }
+}
+
+bool replays_seconds(const ScenarioDraft& scenario) {
+  return std::any_of(scenario.rules.begin(), scenario.rules.end(), [](const Value& rule) {
+    return is_trace_of_steps(rule) || (rule.find("file") != nullptr && readable_trace(rule) == nullptr);
+  });
+}
+
+ComputeRule rule_of(const Value& table, int workers, int drawn_rank) {
+  ComputeRule rule = record_of<ComputeRule>(table, "scenario.compute", workers);
+  rule.what = kind_of(table);
+  if (const Entry* ranks = table.find("ranks"); ranks != nullptr && ranks->value.is(Value::Type::kText))
+    rule.ranks = {drawn_rank};
+  if (rule.what != SlowdownKind::kTrace) return rule;
+  if (table.find("slot") != nullptr) rule.replay.slot = std::exchange(rule.slot, ComputeRule{}.slot);
+  if (table.find("scale") == nullptr) rule.scale = 1;
+  rule.digest = open_trace(table, rule.replay);
+  return rule;
+}
 
 void check_links(const std::vector<Value>& links, Mistakes& mistakes) {
   for (const Value& table : links) {

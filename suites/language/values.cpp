@@ -208,19 +208,17 @@ bool check_edges(const SuiteKey& key, const Value& value, Mistakes& mistakes) {
   constexpr const char* kWanted = "a list of pairs of ranks such as [[0, 1], [1, 0]]";
   if (!value.is(T::kArray)) return wrong(key, value, kWanted, mistakes);
   for (const Value& edge : value.items) {
-    const bool pair = edge.is(T::kArray) && edge.items.size() == 2 && edge.items[0].is(T::kInteger) &&
-                      edge.items[1].is(T::kInteger) && edge.items[0].integer >= 0 && edge.items[1].integer >= 0 &&
-                      edge.items[0].integer < 100000 && edge.items[1].integer < 100000;
-    if (pair) continue;
     const auto no_rank = std::find_if(edge.items.begin(), edge.items.end(), [](const Value& rank) {
-      return rank.is(T::kInteger) && (rank.integer < 0 || rank.integer >= 100000);
+      return !rank.is(T::kInteger) || rank.integer < 0 || rank.integer >= 100000;
     });
-    if (edge.is(T::kArray) && no_rank != edge.items.end()) {
+    const bool all_ranks = no_rank == edge.items.end();
+    if (edge.items.size() == 2 && all_ranks) continue;
+    if (all_ranks || !no_rank->is(T::kInteger)) {
+      mistakes.add(edge.place, "'{}' must be {}", last_part(key.path), kWanted);
+    } else {
       mistakes.add(no_rank->place, "'{}': {} is not a rank; it must be {}", last_part(key.path), no_rank->integer,
                    kWanted);
-      return false;
     }
-    mistakes.add(edge.place, "'{}' must be {}", last_part(key.path), kWanted);
     return false;
   }
   return true;
@@ -325,6 +323,12 @@ const TypeOfKey& type_of(const SuiteKey& key) {
   return *std::find_if(std::begin(kTypes), std::end(kTypes), [&](const TypeOfKey& t) { return t.type == key.type; });
 }
 
+OrderedJson array_of(const Value& value) {
+  OrderedJson list = OrderedJson::array();
+  for (const Value& item : value.items) list.push_back(item.is(T::kArray) ? array_of(item) : OrderedJson(item.integer));
+  return list;
+}
+
 }  // namespace
 
 std::string why_no_label(const std::string& text) {
@@ -395,16 +399,6 @@ double probability_of(const Value& value, int workers) {
   HB_ASSERT(p.has_value());
   return *p;
 }
-
-namespace {
-
-OrderedJson array_of(const Value& value) {
-  OrderedJson list = OrderedJson::array();
-  for (const Value& item : value.items) list.push_back(item.is(T::kArray) ? array_of(item) : OrderedJson(item.integer));
-  return list;
-}
-
-}  // namespace
 
 OrderedJson json_of(const SuiteKey& key, const Value& value, const OrderedJson& now, int workers) {
   switch (key.type) {

@@ -53,15 +53,13 @@ const MeasureDraft* measure_of(const Draft& draft, const Layer& sections, Mistak
 // Returns the control unless [tune] names another: which worker will be slow is not known in advance.
 const ScenarioDraft* scenario_for(const Draft& draft, const MeasureDraft& measure, const Layer& sections,
                                   Mistakes& mistakes) {
-  const auto named = sections.find("tune.scenario");
-  if (named != sections.end()) {
-    std::vector<std::string> known;
-    for (const ScenarioDraft& scenario : draft.scenarios) {
-      if (scenario.name == named->second.text) return &scenario;
-      known.push_back(scenario.name);
-    }
-    mistakes.add(named->second.place, unknown("scenario", named->second.text, known));
-    return nullptr;
+  const auto asked = sections.find("tune.scenario");
+  if (asked != sections.end()) {
+    const std::string& name = asked->second.text;
+    const ScenarioDraft* found = named(draft.scenarios, name, &ScenarioDraft::name);
+    if (found == nullptr)
+      mistakes.add(asked->second.place, unknown("scenario", name, names_in(draft.scenarios, &ScenarioDraft::name)));
+    return found;
   }
   const auto own = scenarios_of(draft, measure);
   const auto control = [](const ScenarioDraft* scenario) { return scenario->homogeneous(); };
@@ -102,7 +100,8 @@ void check_measure(const Frame& frame, Mistakes& mistakes) {
                  frame.measure->name);
   const Value& points = frame.at("run.evaluations");
   if (frame.at("run.target.loss").as_real() > 0 && points.is(T::kInteger) && points.integer == 0)
-    mistakes.add(place_of(points, here), "without 'evaluations' nobody knows when the target is reached: give some");
+    mistakes.add(place_of(points, here),
+                 "without 'evaluations' the time at which the target is reached is unknown: give some");
   const Value& lr = frame.at("optimizer.lr");
   if (!frame.has("tune.lr") && lr.as_real() <= 0)
     mistakes.add(place_of(lr, here), "'lr' is 0, so there is no grid around it: give [tune] lr = [LOW, HIGH]");
@@ -203,8 +202,7 @@ std::vector<TuneSetting> share_of(const Frame& frame, const VariantDraft& varian
 }
 
 void check_labels(const Frame& frame, Mistakes& mistakes) {
-  std::vector<std::string> labels;
-  for (const VariantDraft& variant : frame.draft.variants) labels.push_back(variant.label);
+  const std::vector<std::string> labels = names_in(frame.draft.variants, &VariantDraft::label);
   for (const Value& item : frame.at("tune.knobs").items) {
     const Value& label = item.find("protocol")->value;
     if (std::find(labels.begin(), labels.end(), label.text) == labels.end())
@@ -212,20 +210,12 @@ void check_labels(const Frame& frame, Mistakes& mistakes) {
   }
 }
 
-void set_lr(VariantDraft& variant, double lr) {
-  Value value;
-  value.type = T::kReal;
-  value.real = lr;
-  value.place = variant.place;
-  variant.optimizer["optimizer.lr"] = value;
-}
-
 // Adds the trials of the i-th setting of every variant. These settings make a suite, which runs once per repeat.
 void add_trials(const Frame& frame, std::size_t i, Tuning& tuning, Mistakes& mistakes) {
   Draft draft = at_tuning_place(frame.draft, *frame.measure, *frame.scenario);
   for (std::size_t v = 0; v < draft.variants.size(); ++v) {
     const TuneSetting& setting = tuning.variants[v].settings[i];
-    set_lr(draft.variants[v], setting.lr);
+    draft.variants[v].optimizer["optimizer.lr"] = real_value(setting.lr, draft.variants[v].place);
     for (const auto& [knob, text] : setting.knobs) {
       const Value value = *parse_value(text, draft.place, mistakes);
       const std::vector<std::string> parts = parts_of(knob);

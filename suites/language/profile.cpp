@@ -1,4 +1,4 @@
-#include "suites/import/profile.h"
+#include "suites/language/profile.h"
 
 #include <fmt/format.h>
 
@@ -6,9 +6,9 @@
 #include <cstdint>
 #include <utility>
 
+#include "backends/base/csv.h"
 #include "backends/base/error.h"
-#include "backends/runtime/csv_rows.h"
-#include "suites/import/safetensors.h"
+#include "suites/language/safetensors.h"
 
 namespace hopbench {
 namespace {

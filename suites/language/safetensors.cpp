@@ -1,4 +1,4 @@
-#include "suites/import/safetensors.h"
+#include "suites/language/safetensors.h"
 
 #include <fmt/format.h>
 
