@@ -15,8 +15,8 @@
 #include <string_view>
 #include <utility>
 
-#include "backends/base/csv.h"
 #include "backends/base/error.h"
+#include "backends/base/files/csv.h"
 #include "backends/base/printable.h"
 #include "backends/base/process/kept.h"
 

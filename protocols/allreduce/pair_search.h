@@ -17,7 +17,7 @@ namespace hopbench::allreduce {
 /// When a worker becomes slower, the search begins anew with its first step and window. A worker counts as slower if
 /// all its times in a row, for the length of the first window, are above (1 + reopen) times the best time so far: the
 /// smallest of the largest mean times. This is checked in each iteration, as windows may be long; single slow ones do
-/// not count. The last leader's time may be longer because of the samples that it got, so it is compared with what it took
+/// not count. The last leader's time may be longer because of its samples, so it is compared with what it took
 /// right after these as well.
 class PairSearch {
  public:

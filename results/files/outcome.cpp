@@ -6,8 +6,8 @@
 #include <cmath>
 #include <filesystem>
 
-#include "backends/base/csv.h"
 #include "backends/base/error.h"
+#include "backends/base/files/csv.h"
 #include "backends/base/printable.h"
 #include "results/files/csv.h"
 #include "results/files/files.h"

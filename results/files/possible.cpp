@@ -10,8 +10,8 @@
 #include <sstream>
 #include <string_view>
 
-#include "backends/base/csv.h"
 #include "backends/base/error.h"
+#include "backends/base/files/csv.h"
 #include "backends/base/printable.h"
 #include "results/files/csv.h"
 #include "results/files/fields.h"

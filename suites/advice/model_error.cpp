@@ -7,7 +7,7 @@
 #include <limits>
 #include <string_view>
 
-#include "backends/base/csv.h"
+#include "backends/base/files/csv.h"
 #include "backends/base/printable.h"
 #include "protocols/node/protocol.h"
 

@@ -8,8 +8,8 @@
 #include <span>
 #include <string_view>
 
-#include "backends/base/csv.h"
 #include "backends/base/error.h"
+#include "backends/base/files/csv.h"
 #include "backends/base/printable.h"
 #include "suites/import/input.h"
 #include "suites/import/readers.h"

@@ -10,8 +10,8 @@
 #include <filesystem>
 #include <utility>
 
-#include "backends/base/csv.h"
 #include "backends/base/error.h"
+#include "backends/base/files/csv.h"
 #include "backends/base/printable.h"
 
 namespace hopbench {

@@ -10,8 +10,8 @@
 #include <iterator>
 #include <span>
 
-#include "backends/base/csv.h"
 #include "backends/base/error.h"
+#include "backends/base/files/csv.h"
 #include "backends/base/printable.h"
 #include "suites/import/input.h"
 

@@ -13,7 +13,7 @@
 #include "backends/base/failure.h"
 #include "backends/base/printable.h"
 #include "suites/language/draft.h"
-#include "suites/language/safetensors.h"
+#include "suites/language/profile.h"
 #include "suites/trial/plan.h"
 
 namespace hopbench {

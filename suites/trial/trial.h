@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "backends/base/limits.h"
+#include "backends/base/process/limits.h"
 #include "backends/base/record/target_model.h"
 #include "backends/runtime/network_spec.h"
 #include "backends/runtime/scenario.h"

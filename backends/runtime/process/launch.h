@@ -17,8 +17,8 @@
 #include <vector>
 
 #include "backends/base/failure.h"
-#include "backends/base/limits.h"
 #include "backends/base/local_place.h"
+#include "backends/base/process/limits.h"
 #include "backends/base/time.h"
 #include "backends/runtime/links/link_emulator.h"
 #include "backends/runtime/process/board.h"

@@ -7,7 +7,6 @@
 #include <string>
 
 #include "backends/base/error.h"
-#include "suites/language/safetensors.h"
 #include "tests/folder.h"
 
 namespace hopbench {

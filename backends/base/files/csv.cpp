@@ -1,4 +1,4 @@
-#include "backends/base/csv.h"
+#include "backends/base/files/csv.h"
 
 #include <fmt/format.h>
 
