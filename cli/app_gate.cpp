@@ -165,7 +165,7 @@ void add_baseline(CLI::App& app, Parsed& parsed) {
 
 void add_gate(CLI::App& app, Parsed& parsed) {
   GateCommand& o = parsed.gate;
-  CLI::App& gate = *app.add_subcommand("gate", "fail where something became slower, or other than it was");
+  CLI::App& gate = *app.add_subcommand("gate", "fail if something became slower, or changed in virtual time");
   gate.footer(kGateExamples);
   gate.add_option("what", o.what, "with --baseline: the run's folder (default: the newest); else suites");
   CLI::Option* baseline = gate.add_option("--baseline", o.baseline, "name of a baseline, or a run's folder");

@@ -54,7 +54,7 @@ void add_run(CLI::App& app, Parsed& parsed) {
   run.add_flag("--force", o.force,
                "with --resume: keep rows although settings have changed; with --dump: above 1 GiB, too");
   run.add_option("--save-baseline", o.save_baseline, "keep the results as this baseline (see hopbench baseline)");
-  run.add_option("--reason", o.reason, "with --save-baseline: why virtual time is not what it was");
+  run.add_option("--reason", o.reason, "with --save-baseline: why results in virtual time changed");
   o.baselines = kBaselines;
   run.add_option("--baselines", o.baselines, "folder of the baselines")->capture_default_str();
   run.add_flag("--wide", o.wide, "tables with all columns in a terminal, too, as in files and pipes");
@@ -81,10 +81,12 @@ void add_run(CLI::App& app, Parsed& parsed) {
          "params, gradients, samples: at each evaluation, an archive of NumPy a worker in the result folder's dump/")
       ->delimiter(',')
       ->check(CLI::IsMember({"params", "gradients", "samples"}));
-  run.add_option("--trial-timeout", o.trial_timeout, "end a trial after this long (default 30min)");
-  run.add_option("--rendezvous-timeout", o.rendezvous_timeout, "wait this long for all ranks to meet (default 30s)");
+  run.add_option("--trial-timeout", o.trial_timeout,
+                 "end a trial after this long (default: the suite's run.trial_timeout)");
+  run.add_option("--rendezvous-timeout", o.rendezvous_timeout,
+                 "wait this long for all ranks to meet (default: the suite's run.rendezvous_timeout)");
   run.add_option("--stall-timeout", o.stall_timeout,
-                 "end a trial in which nothing happens for this long (default 60s)");
+                 "end a trial in which nothing happens for this long (default: the suite's run.stall_timeout)");
   run.add_option("--hosts", o.hosts, "file: machines to run on, by ssh; a line each: HOST [slots=N]");
   run.add_option("--ssh", o.ssh, "with --hosts: the program that reaches them")->capture_default_str();
   run.add_option("--rendezvous", o.rendezvous,

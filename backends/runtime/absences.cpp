@@ -7,7 +7,7 @@
 #include <string_view>
 #include <utility>
 
-#include "backends/runtime/csv_rows.h"
+#include "backends/base/files/csv.h"
 
 namespace hopbench {
 namespace {

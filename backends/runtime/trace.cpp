@@ -16,9 +16,9 @@
 #include <utility>
 
 #include "backends/base/error.h"
+#include "backends/base/files/csv.h"
 #include "backends/base/printable.h"
 #include "backends/base/process/kept.h"
-#include "backends/runtime/csv_rows.h"
 
 namespace hopbench {
 namespace {

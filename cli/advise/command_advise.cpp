@@ -22,8 +22,8 @@
 #include "results/files/files.h"
 #include "suites/advice/replayed.h"
 #include "suites/advice/variations.h"
-#include "suites/import/profile.h"
 #include "suites/language/document.h"
+#include "suites/language/profile.h"
 #include "suites/trial/plan.h"
 
 namespace hopbench {

@@ -29,7 +29,7 @@ Imported read_recording(const ImportCommand& options) {
   Imported imported;
   for (const std::string& word : options.communication) imported.communication.add_word(word);
   if (options.format == "csv") {
-    read_csv_rows(options.paths, options.columns, imported);
+    read_csv_recording(options.paths, options.columns, imported);
   } else if (options.format == "kineto") {
     read_kineto(options.paths, layout_of(options), imported);
   } else {
@@ -96,7 +96,7 @@ std::string beyond_protocols_text(const Imported& imported, const Decomposition&
   if (imported.stage_balance)
     text += fmt::format("  unequal stages of a replica: the mean stage computes {:.3f} of the slowest stage's time\n",
                         *imported.stage_balance);
-  return text.empty() ? "" : "no data-parallel protocol can change:\n" + text;
+  return text.empty() ? "" : "a data-parallel protocol cannot change these parts:\n" + text;
 }
 
 }  // namespace

@@ -14,10 +14,10 @@ namespace hopbench::allreduce {
 /// samples move from the straggler, the worker with the largest mean time, to the leader, the one with the least
 /// among those that have room. When the two change places it was a step too far: the step halves, windows get longer.
 ///
-/// When a worker became slower, the search begins anew with its first step and window. It did if, for as many
-/// iterations as the first window has, each of its times is above (1 + reopen) times the least largest mean time so
-/// far. That is looked at all the time, as windows may have become very long; a slowdown of single iterations is no
-/// reason. The last leader's time may be longer because of the samples that it got, so it is compared with what it took
+/// When a worker becomes slower, the search begins anew with its first step and window. A worker counts as slower if
+/// all its times in a row, for the length of the first window, are above (1 + reopen) times the best time so far: the
+/// smallest of the largest mean times. This is checked in each iteration, as windows may be long; single slow ones do
+/// not count. The last leader's time may be longer because of its samples, so it is compared with what it took
 /// right after these as well.
 class PairSearch {
  public:

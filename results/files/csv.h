@@ -5,7 +5,6 @@
 #pragma once
 
 #include <map>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -30,7 +29,5 @@ std::vector<std::vector<std::string>> read_csv(std::string_view text, const std:
 std::string csv_field(std::string_view text);
 /// Returns the shortest form that reads back the same; "inf" or "-inf" for infinite values, "" for NaN.
 std::string csv_number(double value);
-/// Returns the number of a cell; nothing if the cell, or a part of it, is not a number.
-std::optional<double> number_of_cell(std::string_view cell);
 
 }  // namespace hopbench

@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 
 #include "backends/base/error.h"
@@ -53,13 +52,6 @@ std::vector<std::vector<std::string>> read_csv(std::string_view text, const std:
 std::string csv_number(double value) {
   if (std::isnan(value)) return "";
   return fmt::format("{}", value == 0 ? 0.0 : value);  // no "-0"
-}
-
-std::optional<double> number_of_cell(std::string_view cell) {
-  double value = 0;
-  const auto [end, error] = std::from_chars(cell.data(), cell.data() + cell.size(), value);
-  if (error != std::errc() || end != cell.data() + cell.size()) return std::nullopt;
-  return value;
 }
 
 }  // namespace hopbench

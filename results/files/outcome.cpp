@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "backends/base/error.h"
+#include "backends/base/files/csv.h"
 #include "backends/base/printable.h"
 #include "results/files/csv.h"
 #include "results/files/files.h"
@@ -89,7 +90,7 @@ const std::string& Outcome::text(const std::string& column) const {
   return cell == cells.end() ? none : cell->second;
 }
 
-std::optional<double> Outcome::number(const std::string& column) const { return number_of_cell(text(column)); }
+std::optional<double> Outcome::number(const std::string& column) const { return number_in<double>(text(column)); }
 
 std::vector<Outcome> outcomes_from_csv(const std::string& text, const std::string& name) {
   const std::vector<std::vector<std::string>> lines = read_csv(text, name);

@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "backends/base/error.h"
+#include "backends/base/files/csv.h"
 #include "backends/base/printable.h"
 #include "results/files/csv.h"
 #include "results/files/fields.h"
@@ -193,7 +194,7 @@ void check_possible(const std::map<std::string, std::string>& cells) {
     const bool free_text = column == "reason" || column == "warnings" || column == "main_wait";
     if (!free_text) without_control(column, cell);
     if (cell.empty() || !number_columns().contains(column)) continue;
-    const std::optional<double> number = number_of_cell(cell);
+    const std::optional<double> number = number_in<double>(cell);
     if (!number) throw usage_error(fmt::format("'{}' is '{}', expected a number", column, quotable(cell)));
     check_least(column, *number);
   }

@@ -7,8 +7,8 @@
 #include <limits>
 #include <string_view>
 
+#include "backends/base/files/csv.h"
 #include "backends/base/printable.h"
-#include "backends/runtime/csv_rows.h"
 #include "protocols/node/protocol.h"
 
 namespace hopbench {

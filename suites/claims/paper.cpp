@@ -46,7 +46,7 @@ void read_ratio(const Value& value, Claim& claim, Mistakes& mistakes) {
 void read_order(const Value& value, Claim& claim, Mistakes& mistakes) {
   claim.kind = Claim::Kind::kOrder;
   for (const Value& item : value.items) claim.selections.push_back(selection_of(item, "an item of order", mistakes));
-  if (claim.selections.size() < 2) mistakes.add(value.place, "an order is of two or more");
+  if (claim.selections.size() < 2) mistakes.add(value.place, "an order needs at least two variants");
 }
 
 /// Reads what is compared, which is one of the three kinds.

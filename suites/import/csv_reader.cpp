@@ -9,8 +9,8 @@
 #include <string_view>
 
 #include "backends/base/error.h"
+#include "backends/base/files/csv.h"
 #include "backends/base/printable.h"
-#include "backends/runtime/csv_rows.h"
 #include "suites/import/input.h"
 #include "suites/import/readers.h"
 
@@ -21,28 +21,6 @@ using Cells = std::vector<std::string_view>;
 
 // Words in names of times that may be those since the start.
 constexpr std::string_view kSums[] = {"elapsed", "cumul", "total", "since", "sum", "running", "wall", "timestamp"};
-
-/// Splits a line into `cells`. Takes quotes around a cell off; a quote within it stays doubled.
-void split_row(std::string_view line, char separator, Cells& cells) {
-  cells.clear();
-  for (std::size_t begin = 0;;) {
-    std::size_t from = begin;
-    if (begin < line.size() && line[begin] == '"') {
-      from = begin + 1;
-      while ((from = line.find('"', from)) != std::string_view::npos && from + 1 < line.size() && line[from + 1] == '"')
-        from += 2;
-      if (from == std::string_view::npos) from = line.size();
-    }
-    const std::size_t end = std::min(line.find(separator, from), line.size());
-    std::string_view cell = line.substr(begin, end - begin);
-    while (!cell.empty() && cell.front() == ' ') cell.remove_prefix(1);
-    while (!cell.empty() && cell.back() == ' ') cell.remove_suffix(1);
-    if (cell.size() >= 2 && cell.front() == '"' && cell.back() == '"') cell = cell.substr(1, cell.size() - 2);
-    cells.push_back(cell);
-    if (end >= line.size()) return;
-    begin = end + 1;
-  }
-}
 
 /// A column's name without its unit, in lower case with underscores: "Step Time (ms)" is step_time and ms.
 struct ColumnName {
@@ -222,7 +200,7 @@ char separator_of(const std::string& header) {
 
 }  // namespace
 
-void read_csv_rows(const std::vector<std::string>& paths, const CsvColumns& columns, Imported& to) {
+void read_csv_recording(const std::vector<std::string>& paths, const CsvColumns& columns, Imported& to) {
   for (const std::string& path : paths) {
     Input input(path);
     std::string line, header_line;

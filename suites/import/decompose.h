@@ -44,8 +44,8 @@ struct Decomposition {
   std::int64_t longest_run = 0;  // steps in a row without a gap
 };
 
-/// Computes all of it. `rows` must be finished (finish_rows()); they are used up, so that no second copy of them is
-/// needed. Other memory: 20 bytes for each step and each rank.
+/// Computes all of it. `rows` must be finished (finish_rows()); they are used up. Takes at most 16 bytes for each row,
+/// those of `rows` included, and 20 for each step and each rank.
 Decomposition decompose(TraceRows& rows);
 
 /// Returns the factor by which autocorrelation from a step to the next increases the variance of a mean: (1 + r) / (1 -

@@ -107,14 +107,9 @@ std::int64_t block_of(const Decomposition& d) {
 }
 
 Fit trace_of(const Decomposition& d, const std::string& file, Fit fit) {
-  std::string name;  // as TOML writes it
-  for (const char c : file) {
-    if (c == '"' || c == '\\') name += '\\';
-    name += c;
-  }
   fit.kind = "trace";
   fit.pace = 0;
-  fit.rules = {fmt::format("{{ kind = \"trace\", file = \"{}\", map = \"block_bootstrap\"{} }}", name,
+  fit.rules = {fmt::format("{{ kind = \"trace\", file = {}, map = \"block_bootstrap\"{} }}", toml_text(file),
                            block_of(d) > 1 ? fmt::format(", block = {}", block_of(d)) : "")};
   return fit;
 }

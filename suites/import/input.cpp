@@ -11,8 +11,8 @@
 #include <utility>
 
 #include "backends/base/error.h"
+#include "backends/base/files/csv.h"
 #include "backends/base/printable.h"
-#include "backends/runtime/csv_rows.h"
 
 namespace hopbench {
 
@@ -24,15 +24,16 @@ struct Input::File {
   ~File() {
     if (file != nullptr) gzclose_r(file);
   }
+  Error unreadable(const std::string& why) const {
+    return usage_error(fmt::format("{} cannot be read: {}", printable(path), why));
+  }
 };
 
 Input::Input(const std::string& path) : file_(new File{path, nullptr, {}, false}) {
   std::error_code none;
-  if (std::filesystem::is_directory(path, none))
-    throw usage_error(fmt::format("{} cannot be read: it is a directory", printable(path)));
+  if (std::filesystem::is_directory(path, none)) throw file_->unreadable("it is a directory");
   file_->file = gzopen(path.c_str(), "rb");
-  if (file_->file == nullptr)
-    throw usage_error(fmt::format("{} cannot be read: {}", printable(path), std::strerror(errno)));
+  if (file_->file == nullptr) throw file_->unreadable(std::strerror(errno));
   gzbuffer(file_->file, 1u << 16);
 }
 
@@ -41,27 +42,22 @@ Input::~Input() = default;
 Input::int_type Input::underflow() {
   constexpr std::size_t kLongestToken = std::size_t{16} << 20;
   if (gptr() < egptr()) return traits_type::to_int_type(*gptr());
-  if (in_token_ > kLongestToken)
-    throw usage_error(
-        fmt::format("{} cannot be read: a line or text of it has more than 16 MiB", printable(file_->path)));
+  if (in_token_ > kLongestToken) throw file_->unreadable("a line or text of it has more than 16 MiB");
   const int got = gzread(file_->file, file_->bytes.data(), unsigned(file_->bytes.size()));
   if (got <= 0) {
     int code = Z_OK;
     const std::string why = gzerror(file_->file, &code);  // "PATH: why"
-    if (code == Z_BUF_ERROR)
-      throw usage_error(
-          fmt::format("{} cannot be read: its gzip data end early: get the file again", printable(file_->path)));
+    if (code == Z_BUF_ERROR) throw file_->unreadable("its gzip data end early: get the file again");
     if (code != Z_OK && code != Z_STREAM_END)
-      throw usage_error(fmt::format("{} cannot be read: {}: get the file again", printable(file_->path),
-                                    code == Z_ERRNO ? std::strerror(errno) : why.substr(why.rfind(": ") + 2)));
+      throw file_->unreadable((code == Z_ERRNO ? std::strerror(errno) : why.substr(why.rfind(": ") + 2)) +
+                              ": get the file again");
     return traits_type::eof();
   }
   in_token_ += std::size_t(got);
   const std::string_view read(file_->bytes.data(), std::size_t(got));
   const bool at_begin = !std::exchange(file_->begun, true);
   if (at_begin && (read.starts_with("\xff\xfe") || read.starts_with("\xfe\xff")))
-    throw usage_error(fmt::format("{} cannot be read: its byte order mark says that it is UTF-16: save it as UTF-8",
-                                  printable(file_->path)));
+    throw file_->unreadable("its byte order mark says that it is UTF-16: save it as UTF-8");
   const int mark = at_begin && read.starts_with("\xef\xbb\xbf") ? 3 : 0;  // of UTF-8, which spreadsheets write
   setg(file_->bytes.data(), file_->bytes.data() + mark, file_->bytes.data() + got);
   if (mark == got) return underflow();

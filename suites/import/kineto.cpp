@@ -179,7 +179,9 @@ void KinetoFile::settle() {
       step.host.end = next->host.begin;
     }
     last_mark_end_ = std::max(last_mark_end_, step.host.end);
-    if (!by_launch_) step.first = step.host.begin, step.last = step.host.end;
+    if (by_launch_) continue;
+    step.first = step.host.begin;
+    step.last = step.host.end;
   }
   for (Step& step : steps_)
     if (times[step.number] > 1) step.wrong = "marked more than once: left out";

@@ -20,6 +20,17 @@
 namespace hopbench {
 namespace {
 
+constexpr std::size_t kLeastToSettle = 4096;
+
+void unite_parts(StepMarks& whole, const StepMarks& part) {
+  whole.begin = std::min(whole.begin, part.begin);
+  whole.end = std::max(whole.end, part.end);
+  whole.last_collective = std::max(whole.last_collective, part.last_collective);
+  whole.collectives += part.collectives;
+}
+
+bool is_earlier(const StepMarks& a, const StepMarks& b) { return a.step < b.step; }
+
 /// The replica of a rank, and its place in it.
 struct Place {
   int replica = 0, stage = 0;
@@ -129,8 +140,10 @@ ClockOffset offset_of(const RankMarks& rank, const RankMarks& base) {
 }
 
 void move_clock(RankMarks& rank, double offset) {
-  for (StepMarks& marks : rank.steps) marks.begin -= offset, marks.end -= offset, marks.last_collective -= offset;
-  for (Span& span : rank.exposed) span.begin -= offset, span.end -= offset;
+  for (StepMarks& marks : rank.steps) {
+    for (const auto time : {&StepMarks::begin, &StepMarks::end, &StepMarks::last_collective}) marks.*time -= offset;
+  }
+  for (Span& span : rank.exposed) span = {span.begin - offset, span.end - offset};
 }
 
 /// Returns how long a replica works in a step, or nothing if one of its ranks lacks the step.
@@ -197,6 +210,37 @@ void add_replicas(std::vector<RankMarks>& ranks, const Layout& layout, std::int6
 }
 
 }  // namespace
+
+void Steps::add(const StepMarks& part) {
+  if (!list_.empty() && list_.back().step == part.step) return unite_parts(list_.back(), part);
+  if (!list_.empty() && part.step < list_.back().step && settled_) {
+    if (StepMarks* const whole = find(part.step)) return unite_parts(*whole, part);
+    settled_ = false;
+    settle_at_ = std::max(kLeastToSettle, 2 * list_.size());
+  }
+  list_.push_back(part);
+  if (!settled_ && list_.size() >= settle_at_) settle();
+}
+
+void Steps::settle() {
+  if (settled_) return;
+  settled_ = true;
+  std::sort(list_.begin(), list_.end(), is_earlier);
+  auto to = list_.begin();
+  for (auto from = std::next(to); from != list_.end(); ++from) {
+    if (from->step == to->step) {
+      unite_parts(*to, *from);
+    } else {
+      *++to = *from;
+    }
+  }
+  list_.erase(std::next(to), list_.end());
+}
+
+const StepMarks* Steps::find(std::int64_t step) const {
+  const auto found = std::lower_bound(list_.begin(), list_.end(), StepMarks{.step = step}, is_earlier);
+  return found != list_.end() && found->step == step ? &*found : nullptr;
+}
 
 void settle_exposed(RankMarks& rank) {
   for (StepMarks& marks : rank.steps) marks.exposed = length_of(within(rank.exposed, marks.begin, marks.end));

@@ -98,7 +98,10 @@ void PidEvents::set_balance(Imported& to) const {
   bool staged = false;
   for (const auto& [pid, threads] : busy_) {
     double sum = 0, most = 0;
-    for (const auto& [thread, busy] : threads) sum += busy, most = std::max(most, busy);
+    for (const auto& [thread, busy] : threads) {
+      sum += busy;
+      most = std::max(most, busy);
+    }
     balances += most > 0 ? sum / double(threads.size()) / most : 1;
     staged = staged || threads.size() > 1;
   }

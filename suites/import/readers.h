@@ -19,7 +19,7 @@ struct CsvColumns {
 
 /// Reads files with a header, and the columns rank, step and seconds, or rank, step, begin and end. Cells are separated
 /// by the first of comma, semicolon and tab that the header has. Memory: 16 bytes a row and the longest line.
-void read_csv_rows(const std::vector<std::string>& paths, const CsvColumns& columns, Imported& to);
+void read_csv_recording(const std::vector<std::string>& paths, const CsvColumns& columns, Imported& to);
 
 /// The ranks that make up a data-parallel replica. Members other than `replicas` are the sizes of a job whose ranks
 /// count tensor first, then data, then pipeline, as Megatron-LM's do.

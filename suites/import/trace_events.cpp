@@ -11,8 +11,8 @@
 #include <span>
 
 #include "backends/base/error.h"
+#include "backends/base/files/csv.h"
 #include "backends/base/printable.h"
-#include "backends/runtime/csv_rows.h"
 #include "suites/import/input.h"
 
 namespace hopbench {
@@ -171,8 +171,9 @@ class TraceDocument {
 
   void read_event() {
     if (in_.peek() != '{') return in_.read();
-    event_.name.clear(), event_.category.clear();
-    event_.pid.reset(), event_.step.reset(), event_.correlation.reset();
+    event_.name.clear();
+    event_.category.clear();
+    event_.pid = event_.step = event_.correlation = std::nullopt;
     std::string phase;
     std::optional<double> begin, duration;
     std::uint64_t pid = 0, tid = 0;
@@ -224,18 +225,6 @@ class TraceDocument {
   TraceEvent event_;
 };
 
-}  // namespace
-
-TraceHead read_trace_events(const std::string& path, const std::function<void(const TraceEvent&)>& on_event) {
-  std::error_code none;
-  const auto type = std::filesystem::status(path, none).type();
-  if (type == std::filesystem::file_type::fifo || type == std::filesystem::file_type::character)
-    throw usage_error(printable(path) + " cannot be read twice, as an import must: save it as a file");
-  return TraceDocument(path, on_event).read(path);
-}
-
-namespace {
-
 bool are_too_many(std::size_t wrong, std::size_t all) { return wrong > std::max<std::size_t>(2, all / 10); }
 
 /// Returns the places of times that are to be left out, so that as many as possible rise or fall by at most
@@ -262,6 +251,14 @@ std::vector<std::size_t> out_of_order(std::size_t number, const std::function<do
 }
 
 }  // namespace
+
+TraceHead read_trace_events(const std::string& path, const std::function<void(const TraceEvent&)>& on_event) {
+  std::error_code none;
+  const auto type = std::filesystem::status(path, none).type();
+  if (type == std::filesystem::file_type::fifo || type == std::filesystem::file_type::character)
+    throw usage_error(printable(path) + " cannot be read twice, as an import must: save it as a file");
+  return TraceDocument(path, on_event).read(path);
+}
 
 std::vector<Ordered> take_misplaced(std::vector<Ordered>& events, const std::function<bool(const Ordered&)>& is_wrong) {
   auto first = std::partition(events.begin(), events.end(), is_wrong);

@@ -42,14 +42,14 @@ void set_knob(VariantDraft& variant, const std::string& name, const Entry& entry
   }
   const std::optional<KnobValue> value = knob_value(entry.value, knob->fallback);
   if (!value) {
-    mistakes.add(entry.value.place, fmt::format("'{}' of protocol '{}' can't be {}", name, variant.protocol->name,
-                                                type_name(entry.value.type)));
+    mistakes.add(entry.value.place, "'{}' of protocol '{}' can't be {}", name, variant.protocol->name,
+                 type_name(entry.value.type));
     return;
   }
   try {
     variant.knobs.set(knobs, name, *value);
   } catch (const Error& error) {
-    mistakes.add(entry.value.place, fmt::format("protocol '{}': {}", variant.protocol->name, error.what()));
+    mistakes.add(entry.value.place, "protocol '{}': {}", variant.protocol->name, error.what());
   }
 }
 
@@ -58,17 +58,11 @@ template <class Read>
 void for_each_block(const Value& root, const std::string& name, Mistakes& mistakes, const Read& read) {
   const Entry* list = root.find(name);
   if (list == nullptr) return;
-  if (!list->value.is(T::kArray)) {
-    mistakes.add(list->place, fmt::format("'{}' must be a list of tables: [[{}]]", name, name));
-    return;
-  }
-  for (const Value& block : list->value.items) {
-    if (block.is(T::kTable)) {
-      read(block);
-    } else {
-      mistakes.add(block.place, fmt::format("'{}' must be a list of tables: [[{}]]", name, name));
-    }
-  }
+  const auto refuse = [&](const SourceLocation& place) {
+    mistakes.add(place, "'{}' must be a list of tables: [[{}]]", name, name);
+  };
+  if (!list->value.is(T::kArray)) return refuse(list->place);
+  for (const Value& block : list->value.items) block.is(T::kTable) ? read(block) : refuse(block.place);
 }
 
 // Returns the name of the block as written, right or not, so that a wrong name is one mistake and not two.
@@ -83,27 +77,26 @@ std::string text_of(const Value& block, const std::string& list, const std::stri
   const SuiteKey* key = find_key(list + "." + name);
   if (entry == nullptr) {
     if (key->fallback == nullptr)
-      mistakes.add(block.place, fmt::format("'{}' is missing in [[{}]]: {}", name, list, type_text(*key)));
+      mistakes.add(block.place, "'{}' is missing in [[{}]]: {}", name, list, type_text(*key));
     return "";
   }
   return check_value(*key, entry->value, mistakes) ? entry->value.text : "";
 }
 
+/// Refuses a name that another block has.
 template <class Drafts>
-void refuse_duplicate(const Drafts& drafts, const std::string& name, const char* what, const SourceLocation& place,
-                      const char* advice, Mistakes& mistakes) {
-  for (const auto& other : drafts) {
-    const std::string* label;
-    if constexpr (requires { other.label; }) {
-      label = &other.label;
-    } else {
-      label = &other.name;
-    }
-    if (*label != name || name.empty()) continue;
-    mistakes.add(place,
-                 fmt::format("{} '{}' is there twice, first in line {}: {}", what, name, other.place.line, advice));
-    return;
-  }
+void refuse_duplicate(const Drafts& drafts, std::string Drafts::value_type::*member, const std::string& name,
+                      const char* what, const SourceLocation& place, Mistakes& mistakes) {
+  const auto* other = name.empty() ? nullptr : named(drafts, name, member);
+  if (other != nullptr)
+    mistakes.add(place, "{} '{}' is there twice, first in line {}: give each a {} of its own", what, name,
+                 other->place.line, std::string_view(what) == "label" ? what : "name");
+}
+
+/// Returns where the block's key is, or the block if it has none.
+const SourceLocation& place_in(const Value& block, const char* key) {
+  const Entry* entry = block.find(key);
+  return entry != nullptr ? entry->place : block.place;
 }
 
 void read_variant(Draft& draft, const Value& block, Mistakes& mistakes) {
@@ -120,12 +113,10 @@ void read_variant(Draft& draft, const Value& block, Mistakes& mistakes) {
       if (entry.key != "name" && entry.key != "label") set_variant(variant, {entry.key}, entry, mistakes);
     }
   }
-  const Entry* label = block.find("label") != nullptr ? block.find("label") : block.find("name");
-  refuse_duplicate(draft.variants, variant.label, "label", label != nullptr ? label->place : block.place,
-                   "give each variant a label of its own", mistakes);
+  const SourceLocation& place = place_in(block, block.find("label") != nullptr ? "label" : "name");
+  refuse_duplicate(draft.variants, &VariantDraft::label, variant.label, "label", place, mistakes);
   if (variant.label == kIdealRow || variant.label == kSlowestRow || variant.label == kWithoutSlowestRow)
-    mistakes.add(label != nullptr ? label->place : block.place,
-                 fmt::format("'{}' is a row of bounds in every table: take another label", variant.label));
+    mistakes.add(place, "'{}' is a row of bounds in every table: take another label", variant.label);
   draft.variants.push_back(std::move(variant));
 }
 
@@ -136,21 +127,13 @@ void read_scenario(Draft& draft, const Value& block, Mistakes& mistakes) {
   scenario.name = raw_text(block, "name");
   Layer layer;
   read_keys(block, "scenario", layer, draft.bad, mistakes);
-  if (const auto rules = layer.find("scenario.compute"); rules != layer.end()) {
-    scenario.rules = rules->second.items;
-    check_rules(scenario.rules, mistakes);
+  for (const ScenarioList& list : scenario_lists()) {
+    const auto items = layer.find(list.path());
+    if (items == layer.end()) continue;
+    list.check(items->second.items, mistakes);
+    scenario.*list.items = items->second.items;
   }
-  if (const auto links = layer.find("scenario.links"); links != layer.end()) {
-    scenario.links = links->second.items;
-    check_links(scenario.links, mistakes);
-  }
-  if (const auto faults = layer.find("scenario.faults"); faults != layer.end()) {
-    scenario.faults = faults->second.items;
-    check_faults(scenario.faults, mistakes);
-  }
-  const Entry* name = block.find("name");
-  refuse_duplicate(draft.scenarios, scenario.name, "scenario", name != nullptr ? name->place : block.place,
-                   "give each a name of its own", mistakes);
+  refuse_duplicate(draft.scenarios, &ScenarioDraft::name, scenario.name, "scenario", place_in(block, "name"), mistakes);
   draft.scenarios.push_back(std::move(scenario));
 }
 
@@ -177,9 +160,7 @@ void read_measure(Draft& draft, const Value& block, Mistakes& mistakes) {
   for (const Entry& entry : block.entries) {
     if (entry.key != "what" && entry.key != "name") descend(measure, parts, entry, draft.bad, mistakes);
   }
-  const Entry* name = block.find("name");
-  refuse_duplicate(draft.measures, measure.name, "measure", name != nullptr ? name->place : block.place,
-                   "give each a name of its own", mistakes);
+  refuse_duplicate(draft.measures, &MeasureDraft::name, measure.name, "measure", place_in(block, "name"), mistakes);
   draft.measures.push_back(std::move(measure));
 }
 
@@ -204,9 +185,10 @@ void read_top(Draft& draft, const Value& root, Mistakes& mistakes) {
   if (const auto name = top.find("name"); name != top.end()) {
     draft.name = name->second.text;
   } else if (const std::string why = why_no_label(draft.name); !why.empty() && root.find("name") == nullptr) {
-    mistakes.add({draft.file, 1, 1}, fmt::format("the suite has no 'name' and its file's name can't stand for it: {}: "
-                                                 "write name = \"...\" at the top",
-                                                 why));
+    mistakes.add({draft.file, 1, 1},
+                 "the suite has no 'name' and its file's name can't stand for it: {}: "
+                 "write name = \"...\" at the top",
+                 why);
   }
   if (const auto summary = top.find("summary"); summary != top.end()) draft.summary = summary->second.text;
   if (const auto tuned = top.find("tuned"); tuned != top.end()) draft.tuned = tuned->second.flag;
@@ -218,7 +200,13 @@ std::string stem(const std::string& file) {
   return bare.empty() || bare == "-" ? "suite" : bare;
 }
 
+constexpr ScenarioList kLists[] = {{"compute", &ScenarioDraft::rules, check_rules},
+                                   {"links", &ScenarioDraft::links, check_links},
+                                   {"faults", &ScenarioDraft::faults, check_faults}};
+
 }  // namespace
+
+std::span<const ScenarioList> scenario_lists() { return kLists; }
 
 std::vector<int> VariantDraft::left_out() const {
   std::vector<int> ranks;
@@ -237,7 +225,7 @@ void set_variant(VariantDraft& variant, const std::vector<std::string>& parts, c
     for (const Entry& inner : entry.value.entries)
       read_key(inner, "optimizer." + inner.key, kWhere, variant.optimizer, bad, mistakes);
   } else if (parts.size() > 1) {
-    mistakes.add(entry.place, fmt::format("a protocol has no key '{}'", join(parts, ".")));
+    mistakes.add(entry.place, "a protocol has no key '{}'", join(parts, "."));
   } else if (parts[0] == "without") {
     if (check_value(*find_key("protocol.without"), entry.value, mistakes)) variant.without = entry.value.items;
   } else {
@@ -269,8 +257,8 @@ void read_measure_key(MeasureDraft& measure, const std::vector<std::string>& par
           join(parts, "."));
     mistakes.add(entry.place, message);
   } else if (is_of_whole_suite(path)) {
-    mistakes.add(entry.place, fmt::format("'{}' is of the whole suite: it belongs in [{}]", last_part(path),
-                                          path.substr(0, path.find('.'))));
+    mistakes.add(entry.place, "'{}' is only allowed in [{}]: it is the same for the whole suite", last_part(path),
+                 path.substr(0, path.find('.')));
   } else {
     read_key(entry, path, "in [[measure]]", measure.overrides, bad, mistakes);
   }
@@ -288,16 +276,8 @@ Draft read_draft(const Value& root, const std::string& file, Mistakes& mistakes)
   const Entry* list = root.find("protocol");
   if (list == nullptr || (list->value.is(T::kArray) && list->value.items.empty()))
     mistakes.add(list != nullptr ? list->place : draft.place, "there is no protocol: add a [[protocol]] with a name");
-  if (draft.scenarios.empty() && root.find("scenario") == nullptr) {
-    ScenarioDraft homogeneous;
-    homogeneous.name = "homogeneous";
-    draft.scenarios.push_back(homogeneous);
-  }
-  if (draft.measures.empty() && root.find("measure") == nullptr) {
-    MeasureDraft rate;
-    rate.name = "rate";
-    draft.measures.push_back(rate);
-  }
+  if (draft.scenarios.empty() && root.find("scenario") == nullptr) draft.scenarios.emplace_back().name = "homogeneous";
+  if (draft.measures.empty() && root.find("measure") == nullptr) draft.measures.emplace_back().name = "rate";
   return draft;
 }
 

@@ -71,11 +71,10 @@ const Topology* Graphs::of(const Draft& draft, const Configuration& c, bool aske
   const std::string& name = c.at("topology.name").text;
   const Value* edges = c.find("topology.edges");
   const Value& said = edges != nullptr ? *edges : c.at("topology.name");
-  const SourceLocation& place = said.place.file == "(default)" ? c.at("run.world_size").place : said.place;
+  const SourceLocation& place = place_or(said, c.at("run.world_size").place);
   if (name != "edges" && edges != nullptr)
-    mistakes.add(
-        edges->place,
-        fmt::format("'edges' and the topology '{}' exclude each other: write name = \"edges\" or leave one out", name));
+    mistakes.add(edges->place,
+                 "'edges' and the topology '{}' exclude each other: write name = \"edges\" or leave one out", name);
   if (name == "edges" && edges == nullptr) mistakes.add(place, "topology 'edges' needs a list of edges");
   if ((name == "edges") != (edges != nullptr)) return nullptr;
   if (!asked && edges == nullptr) return nullptr;

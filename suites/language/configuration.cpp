@@ -2,16 +2,17 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
 #include <tuple>
 
 #include <fmt/format.h>
 
 #include "backends/base/text.h"
 #include "models/fit.h"
-#include "suites/import/profile.h"
 #include "suites/language/check_graph.h"
-#include "suites/language/check_workers.h"
 #include "suites/language/draft.h"
+#include "suites/language/only_with.h"
+#include "suites/language/profile.h"
 #include "suites/trial/plan.h"
 
 namespace hopbench {
@@ -22,10 +23,7 @@ using T = Value::Type;
 // No data set is smaller than this. If a step takes fewer samples, the data need not be read.
 constexpr std::int64_t kSmallestTrainingSet = 1000;
 
-bool paced_by_time(const Configuration& c) {
-  const std::string& pace = c.at("compute.pace").text;
-  return pace != "auto" && pace != "off";
-}
+bool paced_by_time(const Configuration& c) { return is_time(c.at("compute.pace")); }
 
 bool simulated(const Configuration& c) { return c.at("transport.name").text == "sim"; }
 
@@ -38,8 +36,7 @@ void check_stop(const Configuration& c, Mistakes& mistakes) {
     const Value* value = c.find(path);
     if (value == nullptr) continue;
     if (first != nullptr)
-      mistakes.add(value->place,
-                   fmt::format("'{}' and '{}' are two stop rules: give one", first_name, last_part(path)));
+      mistakes.add(value->place, "'{}' and '{}' are two stop rules: give one", first_name, last_part(path));
     first = value;
     first_name = last_part(path);
   }
@@ -71,70 +68,47 @@ void check_pace(const Draft& draft, const Configuration& c, Mistakes& mistakes) 
   const SourceLocation& place = pace.place.line > 0         ? pace.place
                                 : c.measure->place.line > 0 ? c.measure->place
                                                             : draft.place;
-  mistakes.add(
-      place, fmt::format(
-                 "measure '{}' runs in virtual time (sim), where pace = \"{}\" is refused since its "
-                 "results must repeat: give a time, such as pace = \"40ms\", or cost = \"40ms\" for virtual time alone",
-                 c.name, pace.text));
+  mistakes.add(place,
+               "measure '{}' runs in virtual time (sim), where pace = \"{}\" is refused since its "
+               "results must repeat: give a time, such as pace = \"40ms\", or cost = \"40ms\" for virtual time alone",
+               c.name, pace.text);
 }
 
 void check_profile(const Configuration& c, Mistakes& mistakes) {
   const Value &file = c.at("model.profile"), &size = c.at("model.size");
-  if (c.at("model.name").text != "timing_only")
-    return mistakes.add(file.place, fmt::format("'profile' means nothing to model '{}': only timing_only has one",
-                                                c.at("model.name").text));
   if (size.integer != 0) mistakes.add(size.place, "'size' and 'profile' are two sizes: give one");
   try {
     const Profile profile = read_profile(file.text);
-    const Value* cost = c.find("compute.cost");
-    if (profile.gradient && (cost != nullptr || paced_by_time(c)))
+    if (profile.gradient && (c.has("compute.cost") || paced_by_time(c)))
       mistakes.add(file.place, "the profile has times, which replace 'pace' and 'cost': leave these out");
   } catch (const Error& error) {
     mistakes.add(file.place, error.what());
   }
-  if (!simulated(c)) mistakes.add(file.place, "a profile has no numbers to send: measure it in virtual time (sim)");
-  if (c.measure->what == MeasureKind::kConvergence)
-    mistakes.add(file.place, "a profile computes nothing, so it has no convergence");
-}
-
-void check_wire_bytes(const Configuration& c, Mistakes& mistakes) {
-  const Value& bytes = c.at("model.wire_bytes");
-  if (bytes.integer == 0) return;
-  const std::string& name = c.at("model.name").text;
-  if (model_of(c).sparse_rows)
-    mistakes.add(bytes.place,
-                 fmt::format("'wire_bytes' means nothing to model '{}', whose gradients are sparse", name));
-  if (!simulated(c))
-    mistakes.add(
-        bytes.place,
-        fmt::format("measure '{}' sends the model's own bytes: 'wire_bytes' needs virtual time (sim)", c.name));
 }
 
 void check_model(const Draft& draft, const Configuration& c, Mistakes& mistakes) {
   const std::string name = c.at("model.name").text;
-  const Value& size = c.at("model.size");
+  const Value &size = c.at("model.size"), &bytes = c.at("model.wire_bytes");
+  if (bytes.integer > 0 && !simulated(c))
+    mistakes.add(bytes.place, "measure '{}' sends the model's own bytes: 'wire_bytes' needs virtual time (sim)",
+                 c.name);
   if (draft.bad.count("model.name") + draft.bad.count("model.size") > 0) return;
-  const SourceLocation& name_place =
-      c.at("model.name").place.file == "(default)" ? draft.place : c.at("model.name").place;
-  if (c.has("model.profile")) return check_profile(c, mistakes);
-  if (name == "timing_only" && size.integer == 0 && c.at("model.wire_bytes").integer == 0)
-    mistakes.add(name_place,
+  const Circumstances here{.draft = &draft, .c = &c};
+  check_allowed("model.", here, mistakes);
+  check_allowed("run.epochs", here, mistakes);
+  const bool has_profile = c.has("model.profile"), computes = model_of(c).create != nullptr;
+  if (has_profile && name == "timing_only") check_profile(c, mistakes);
+  const SourceLocation& place = has_profile ? c.at("model.profile").place : place_or(c.at("model.name"), draft.place);
+  if (name == "timing_only" && size.integer == 0 && bytes.integer == 0 && !has_profile)
+    mistakes.add(place,
                  "model 'timing_only' needs a size: set model.size to its number of parameters, or model.wire_bytes");
-  if (name != "timing_only" && name != "quadratic" && size.integer != 0)
-    mistakes.add(size.place,
-                 fmt::format("'size' means nothing to model '{}': only timing_only and quadratic have it", name));
   if (name == "quadratic" && size.integer > kLargestQuadratic)
-    mistakes.add(size.place, fmt::format("'size' of model 'quadratic' is at most {}: for larger vectors use model "
-                                         "'timing_only'",
-                                         kLargestQuadratic));
-  if (model_of(c).create == nullptr && !simulated(c))
-    mistakes.add(name_place, fmt::format("model '{}' has no numbers to send: measure it in virtual time (sim)", name));
-  if (model_of(c).create == nullptr && c.measure->what == MeasureKind::kConvergence)
-    mistakes.add(c.measure->place, fmt::format("model '{}' computes nothing, so it has no convergence", name));
-  if (const Value& augment = c.at("model.augment"); model_of(c).create == nullptr && augment.text != "none")
-    mistakes.add(augment.place, fmt::format("'augment' means nothing to model '{}': it reads no data", name));
-  if (model_of(c).create == nullptr && c.has("run.epochs"))
-    mistakes.add(c.at("run.epochs").place, fmt::format("model '{}' reads no data, so it has no epochs", name));
+    mistakes.add(size.place, "'size' of model 'quadratic' is at most {}: for larger vectors use model 'timing_only'",
+                 kLargestQuadratic);
+  if (!computes && !simulated(c))
+    mistakes.add(place, "model '{}' has no numbers to send: measure it in virtual time (sim)", name);
+  if (!computes && c.measure->what == MeasureKind::kConvergence)
+    mistakes.add(has_profile ? place : c.measure->place, "model '{}' computes nothing, so it has no convergence", name);
 }
 
 /// Returns inputs_of() the data set. Reads the data at most once for each.
@@ -149,8 +123,8 @@ std::optional<Inputs> known_inputs(const Configuration& c, const WorkloadSpec& s
 void check_feature(const Configuration& c, std::size_t features, Mistakes& mistakes) {
   const Value& feature = c.at("model.split.feature");
   if (feature.integer < std::int64_t(features)) return;
-  mistakes.add(feature.place, fmt::format("'feature' is {}, but a sample of data set '{}' has the features 0 to {}",
-                                          feature.integer, dataset_of(c), features - 1));
+  mistakes.add(feature.place, "'feature' is {}, but a sample of data set '{}' has the features 0 to {}",
+               feature.integer, dataset_of(c), features - 1);
 }
 
 void check_fit(const Draft& draft, const Configuration& c, Mistakes& mistakes) {
@@ -159,7 +133,7 @@ void check_fit(const Draft& draft, const Configuration& c, Mistakes& mistakes) {
   const Value& name = c.at("model.name");
   const Value& statistics = c.at("model.statistics");
   const bool precise = statistics.text == "precise";
-  std::string without = precise && model_of(c).create == nullptr ? "it computes nothing" : "";
+  std::string without = precise && model_of(c).create == nullptr ? "computes nothing" : "";
   if (model_of(c).create != nullptr) {
     WorkloadSpec spec{.model = name.text, .dataset = dataset_of(c), .size = std::size_t(c.at("model.size").integer)};
     spec.statistics = precise ? Statistics::kPrecise : Statistics::kRunning;
@@ -168,16 +142,17 @@ void check_fit(const Draft& draft, const Configuration& c, Mistakes& mistakes) {
     if (const std::string why = why_unfit(spec, *inputs); !why.empty()) {
       const Value* dataset = c.find("model.dataset.name");
       const Value& said = dataset != nullptr ? *dataset : name;
-      mistakes.add(said.place.file == "(default)" ? draft.place : said.place, why);
+      mistakes.add(place_or(said, draft.place), why);
       return;
     }
     if (c.at("model.split.kind").text == "by_feature" && draft.bad.count("model.split.feature") == 0)
       check_feature(c, inputs->shape.size(), mistakes);
-    if (precise && sketch(spec, *inputs)->estimated_from() == 0) without = "it has no batch norms";
+    if (precise && sketch(spec, *inputs)->estimated_from() == 0) without = "has none";
   }
   if (!without.empty())
     mistakes.add(statistics.place,
-                 fmt::format("statistics = \"precise\" means nothing to model '{}': {}", name.text, without));
+                 "statistics = \"precise\" is only allowed with models that have batch norms: model '{}' {}", name.text,
+                 without);
 }
 
 void check_batch(const Draft& draft, const Configuration& c, Mistakes& mistakes) {
@@ -188,14 +163,14 @@ void check_batch(const Draft& draft, const Configuration& c, Mistakes& mistakes)
   try {
     const std::int64_t part = std::int64_t(training_set_size(c)) / c.workers();
     if (batch.integer <= part) return;
-    const SourceLocation& place = batch.place.file == "(default)" ? c.at("run.world_size").place : batch.place;
-    mistakes.add(place, fmt::format("'batch' is {}, more than a worker's part of the data ({} samples with {} workers)",
-                                    batch.integer, part, c.workers()));
+    mistakes.add(place_or(batch, c.at("run.world_size").place),
+                 "'batch' is {}, more than a worker's part of the data ({} samples with {} workers)", batch.integer,
+                 part, c.workers());
   } catch (const Error& error) {
     // If the data is not here, the suite may still be right. A run will say what is missing.
     if (!c.has("run.epochs")) return;
     if (error.code() == ExitCode::kEnvironment) throw;  // not fetched, which is not a mistake of the suite
-    mistakes.add(c.at("run.epochs").place, fmt::format("'epochs' needs the data: {}", error.what()));
+    mistakes.add(c.at("run.epochs").place, "'epochs' needs the data: {}", error.what());
   }
 }
 
@@ -215,8 +190,8 @@ void check_schedule(const Draft& draft, const Configuration& c, const VariantDra
   const Value& warmup = optimizer_value(draft, c, variant, "optimizer.lr_warmup");
   if (cosine.integer == 0 || cosine.integer > warmup.integer) return;
   mistakes.add(cosine.place.line > 0 ? cosine.place : variant.place,
-               fmt::format("'cosine' is {}, but lr falls from 'lr_warmup' = {} on: take a later iteration",
-                           cosine.integer, warmup.integer));
+               "'cosine' is {}, but lr falls from 'lr_warmup' = {} on: take a later iteration", cosine.integer,
+               warmup.integer);
 }
 
 /// Returns why AdamW cannot train this; empty if it can.
@@ -227,45 +202,95 @@ std::string why_not_adamw(const Configuration& c, const Protocol& protocol) {
   return "";
 }
 
-/// Refuses values that mean nothing to the variant's optimizer. Those of [optimizer] are for all variants, so they are
-/// no mistake where a variant has an optimizer of its own.
 void check_optimizer(const Draft& draft, const Configuration& c, const VariantDraft& variant, Mistakes& mistakes) {
-  const auto at = [&](const char* path) -> const Value& { return optimizer_value(draft, c, variant, path); };
-  const auto is_own = [&](const char* path) { return &at(path) != &c.at(path); };
-  const Value& name = at("optimizer.name");
-  const auto refuse = [&](const Value& value, const std::string& why) {
-    mistakes.add(value.place.file == "(default)" ? variant.place : value.place, why);
-  };
-  // A resolved suite has every key, so a value is unused if it is the default.
-  const auto unused = [&](const char* path, double nothing, const char* advice) {
-    const Value& value = at(path);
-    if (!is_own(path) && is_own("optimizer.name")) return;
-    const double set = value.is(Value::Type::kBool) ? value.flag : value.as_real();
-    if (set != nothing) refuse(value, fmt::format("'{}' means nothing to optimizer '{}': {}", path, name.text, advice));
-  };
-  if (name.text == "adamw") {
-    unused("optimizer.momentum", 0, "it has beta1. Leave it out, or set it to 0");
-    unused("optimizer.nesterov", 0, "leave it out, or set it to false");
-    const std::string why = why_not_adamw(c, *variant.protocol);
-    if (!why.empty()) refuse(name, fmt::format("optimizer 'adamw' cannot be used here: {}. Take sgd", why));
-  } else {
-    unused("optimizer.beta1", 0.9, "only adamw has it. Leave it out, or set name = \"adamw\"");
-    unused("optimizer.beta2", 0.999, "only adamw has it. Leave it out, or set name = \"adamw\"");
-    unused("optimizer.epsilon", 1e-8, "only adamw has it. Leave it out, or set name = \"adamw\"");
-  }
+  check_allowed("optimizer.", {.draft = &draft, .c = &c, .variant = &variant}, mistakes);
+  const Value& name = optimizer_value(draft, c, variant, "optimizer.name");
+  const std::string why = name.text == "adamw" ? why_not_adamw(c, *variant.protocol) : "";
+  if (!why.empty())
+    mistakes.add(place_or(name, variant.place), "optimizer 'adamw' cannot be used here: {}. Take sgd", why);
 }
 
 void check_loss(const Configuration& c, const VariantDraft& variant, Mistakes& mistakes) {
   const Value& loss = c.at("network.loss");
   if (loss.as_real() > 0 && !variant.protocol->loses_messages)
-    mistakes.add(loss.place, fmt::format("'loss' means nothing to '{}', which needs every message (as over TCP): "
-                                         "measure it without",
-                                         variant.label));
+    mistakes.add(
+        loss.place,
+        "'loss' is only allowed with protocols that may lose messages: '{}' needs every message (as over TCP). Measure "
+        "it without 'loss'",
+        variant.label);
+}
+
+void check_racks(const Configuration& c, Mistakes& mistakes) {
+  const Value* racks = c.find("network.racks");
+  if (racks == nullptr) return;
+  if (racks->is(T::kArray) && int(racks->items.size()) != c.hosts())
+    mistakes.add(racks->place, "'racks' lists {} hosts, but workers are on {}", racks->items.size(), c.hosts());
+  if (racks->is(T::kInteger) && racks->integer > c.hosts())
+    mistakes.add(racks->place, "{} racks are more than there are hosts ({})", racks->integer, c.hosts());
+  if (!racks->is(T::kArray)) return;
+  std::set<std::int64_t> named;
+  for (const Value& rack : racks->items) named.insert(rack.integer);
+  if (named.size() < 2 || *named.rbegin() != std::int64_t(named.size()) - 1)
+    mistakes.add(racks->place, "'racks' must name racks 0, 1 and so on, at least two and none left out");
+}
+
+/// Checks [network] hosts, which has one host for each worker if it is a list, and the links and racks.
+void check_hosts(const Configuration& c, Mistakes& mistakes) {
+  const Value* hosts = c.find("network.hosts");
+  if (hosts != nullptr && hosts->is(T::kArray) && int(hosts->items.size()) != c.workers())
+    mistakes.add(hosts->place, "'hosts' lists {} workers, but world_size is {}", hosts->items.size(), c.workers());
+  if (hosts != nullptr && hosts->is(T::kInteger) && hosts->integer > c.workers())
+    mistakes.add(hosts->place, "{} hosts are more than there are workers ({})", hosts->integer, c.workers());
+  check_links(c.at("network.links").items, mistakes);
+  check_racks(c, mistakes);
+}
+
+/// Checks `without` of a [[protocol]]: workers that exist, each once, and not all of them. No scenario may have faults,
+/// since faults name ranks. Returns true if it is right.
+bool check_without(const Draft& draft, const Configuration& c, const VariantDraft& variant, Mistakes& mistakes) {
+  if (variant.without.empty()) return true;
+  bool right = true;
+  const auto wrong = [&](const Value& where, const std::string& what) {
+    mistakes.add(where.place, "'{}' {}", variant.label, what);
+    right = false;
+  };
+  std::set<std::int64_t> named;
+  for (const Value& rank : variant.without) {
+    if (rank.integer >= c.workers())
+      wrong(rank, fmt::format("is without rank {}, but the workers are 0 to {}", rank.integer, c.workers() - 1));
+    if (!named.insert(rank.integer).second)
+      wrong(rank, fmt::format("is without rank {} twice: once is enough", rank.integer));
+  }
+  const Value& first = variant.without.front();
+  if (int(named.size()) >= c.workers())
+    wrong(first, fmt::format("is without all {} workers: leave one to train", c.workers()));
+  for (const ScenarioDraft* scenario : scenarios_of(draft, *c.measure)) {
+    if (scenario->faults.empty()) continue;
+    wrong(first, fmt::format("leaves workers out, and scenario '{}' has faults, which name ranks: give them measures "
+                             "of their own, by 'protocols' and 'scenarios'",
+                             scenario->name));
+  }
+  return right;
+}
+
+/// Checks [compute] others, which names each worker at most once, and only workers that exist.
+void check_others(const Configuration& c, Mistakes& mistakes) {
+  std::set<std::int64_t> named;
+  for (const Value& other : c.at("compute.others").items) {
+    const Entry* ranks = other.find("ranks");
+    if (ranks == nullptr) continue;
+    for (const Value& rank : ranks->value.items) {
+      if (rank.integer >= c.workers()) {
+        mistakes.add(rank.place, "'others' names rank {}, but the workers are 0 to {}", rank.integer, c.workers() - 1);
+      } else if (!named.insert(rank.integer).second) {
+        mistakes.add(rank.place, "'others' names rank {} twice: it computes on one backend", rank.integer);
+      }
+    }
+  }
 }
 
 void check_variants(const Draft& draft, const Configuration& c, Graphs& graphs, Mistakes& mistakes) {
-  std::vector<std::string> known;
-  for (const VariantDraft& variant : draft.variants) known.push_back(variant.written_label);
+  const std::vector<std::string> known = names_in(draft.variants, &VariantDraft::written_label);
   for (const Value& name : c.measure->protocols) {
     if (std::find(known.begin(), known.end(), name.text) == known.end())
       mistakes.add(name.place, unknown("label", name.text, known));
@@ -290,8 +315,7 @@ void check_variants(const Draft& draft, const Configuration& c, Graphs& graphs, 
     const Setting setting = rest.of(parameters_of(c));
     const std::string torn = rest.why_torn();
     const std::string why = torn.empty() ? why_impossible(*variant->protocol, setting) : torn;
-    if (!why.empty())
-      mistakes.add(variant->place, fmt::format("'{}' is impossible{}: {}", variant->label, rest.of_whom(), why));
+    if (!why.empty()) mistakes.add(variant->place, "'{}' is impossible{}: {}", variant->label, rest.of_whom(), why);
     all_possible = all_possible && why.empty();
     if (why.empty())
       hosts = std::max(hosts, host_count(*variant->protocol, setting, c.at("network.servers_apart").flag));
@@ -308,22 +332,8 @@ void check_instant(const Configuration& c, Mistakes& mistakes) {
   mistakes.add(instant.place, "'instant' and 'emulate' exclude each other: real processes' messages take their time");
 }
 
-void check_queue(const Draft& draft, const Configuration& c, Mistakes& mistakes) {
-  const Value &queue = c.at("network.queue"), &burst = c.at("network.burst"), &jitter = c.at("network.jitter");
-  if (queue.text != "fifo") {
-    const bool varies = std::any_of(draft.axes.begin(), draft.axes.end(),
-                                    [](const Axis& axis) { return axis.path == "network.queue"; });
-    if (burst.as_real() > 0 && !varies) mistakes.add(burst.place, "'burst' means nothing without queue = \"fifo\"");
-    return;
-  }
-  if (jitter.as_real() > 0) mistakes.add(jitter.place, "'jitter' is of queue = \"fair\": leave one of them out");
-  if (!simulated(c) && c.at("network.emulate").flag)
-    mistakes.add(queue.place, "queue = \"fifo\" is of virtual time: emulated links share fairly");
-}
-
 void check_scenarios(const Draft& draft, const Configuration& c, Mistakes& mistakes) {
-  std::vector<std::string> known;
-  for (const ScenarioDraft& scenario : draft.scenarios) known.push_back(scenario.name);
+  const std::vector<std::string> known = names_in(draft.scenarios, &ScenarioDraft::name);
   for (const Value& name : c.measure->scenarios) {
     if (std::find(known.begin(), known.end(), name.text) == known.end())
       mistakes.add(name.place, unknown("scenario", name.text, known));
@@ -341,6 +351,19 @@ void check_scenarios(const Draft& draft, const Configuration& c, Mistakes& mista
     check_rules_with(scenario, c.workers(), mistakes);
     check_faults_with(scenario, c.workers(), mistakes);
   }
+}
+
+/// Returns the drafts that `names` names, or all if it is empty.
+template <class Drafts>
+std::vector<const typename Drafts::value_type*> chosen_of(const Drafts& drafts, std::string Drafts::value_type::*member,
+                                                          const std::vector<Value>& names) {
+  std::vector<const typename Drafts::value_type*> chosen;
+  for (const auto& draft : drafts) {
+    const bool is_named =
+        std::any_of(names.begin(), names.end(), [&](const Value& name) { return name.text == draft.*member; });
+    if (names.empty() || is_named) chosen.push_back(&draft);
+  }
+  return chosen;
 }
 
 }  // namespace
@@ -404,23 +427,11 @@ std::size_t training_set_size(const Configuration& c) {
 }
 
 std::vector<const ScenarioDraft*> scenarios_of(const Draft& draft, const MeasureDraft& measure) {
-  std::vector<const ScenarioDraft*> chosen;
-  for (const ScenarioDraft& scenario : draft.scenarios) {
-    const bool named = std::any_of(measure.scenarios.begin(), measure.scenarios.end(),
-                                   [&](const Value& name) { return name.text == scenario.name; });
-    if (measure.scenarios.empty() || named) chosen.push_back(&scenario);
-  }
-  return chosen;
+  return chosen_of(draft.scenarios, &ScenarioDraft::name, measure.scenarios);
 }
 
 std::vector<const VariantDraft*> variants_of(const Draft& draft, const MeasureDraft& measure) {
-  std::vector<const VariantDraft*> chosen;
-  for (const VariantDraft& variant : draft.variants) {
-    const bool named = std::any_of(measure.protocols.begin(), measure.protocols.end(),
-                                   [&](const Value& name) { return name.text == variant.written_label; });
-    if (measure.protocols.empty() || named) chosen.push_back(&variant);
-  }
-  return chosen;
+  return chosen_of(draft.variants, &VariantDraft::written_label, measure.protocols);
 }
 
 Scenario scenario_of(const ScenarioDraft& draft, int workers, int drawn_rank) {
@@ -431,7 +442,7 @@ Scenario scenario_of(const ScenarioDraft& draft, int workers, int drawn_rank) {
     if (const Entry* file = rule.find("file")) scenario.traces.push_back(file->value.text);
   }
   for (const Value& link : draft.links) {
-    scenario.links.push_back(changing_link_of(link));
+    scenario.links.push_back(link_of(link));
     if (const Entry* file = link.find("file")) scenario.traces.push_back(file->value.text);
   }
   return scenario;
@@ -441,7 +452,6 @@ void check_configuration(const Draft& draft, const Configuration& c, Graphs& gra
   check_stop(c, mistakes);
   check_pace(draft, c, mistakes);
   check_model(draft, c, mistakes);
-  check_wire_bytes(c, mistakes);
   check_fit(draft, c, mistakes);
   if (!c.has("run.world_size")) {
     if (draft.bad.count("run.world_size") == 0)
@@ -452,7 +462,7 @@ void check_configuration(const Draft& draft, const Configuration& c, Graphs& gra
   check_hosts(c, mistakes);
   check_others(c, mistakes);
   check_instant(c, mistakes);
-  check_queue(draft, c, mistakes);
+  check_allowed("network.", {.draft = &draft, .c = &c}, mistakes);
   check_scenarios(draft, c, mistakes);
   check_variants(draft, c, graphs, mistakes);
 }

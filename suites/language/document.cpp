@@ -112,43 +112,6 @@ std::string inline_table(const Value& value) {
   return "{" + text + " }";
 }
 
-}  // namespace
-
-const Entry* Value::find(const std::string& key) const {
-  const auto found = std::find_if(entries.begin(), entries.end(), [&](const Entry& e) { return e.key == key; });
-  return found == entries.end() ? nullptr : &*found;
-}
-
-Value text_value(const std::string& text, const SourceLocation& place) {
-  Value value;
-  value.type = Value::Type::kText;
-  value.text = text;
-  value.place = place;
-  return value;
-}
-
-const char* type_name(Value::Type type) {
-  switch (type) {
-    case Value::Type::kBool:
-      return "a boolean";
-    case Value::Type::kInteger:
-      return "an integer";
-    case Value::Type::kReal:
-      return "a real number";
-    case Value::Type::kText:
-      return "a text";
-    case Value::Type::kArray:
-      return "a list";
-    case Value::Type::kTable:
-      return "a table";
-    case Value::Type::kOther:
-      break;
-  }
-  return "a date or time";
-}
-
-namespace {
-
 /// Returns the parser's words, and what they mean for a number such as 1e400.
 std::string no_toml(std::string_view said) {
   const bool number = said.find("floating-point") != std::string_view::npos &&
@@ -158,19 +121,30 @@ std::string no_toml(std::string_view said) {
 
 }  // namespace
 
+const Entry* Value::find(const std::string& key) const {
+  const auto found = std::find_if(entries.begin(), entries.end(), [&](const Entry& e) { return e.key == key; });
+  return found == entries.end() ? nullptr : &*found;
+}
+
+const char* type_name(Value::Type type) {
+  constexpr const char* kNames[] = {"a boolean", "an integer", "a real number", "a text",
+                                    "a list",    "a table",    "a date or time"};
+  return kNames[int(type)];
+}
+
 std::optional<Value> parse_document(const std::string& text, const std::string& file, Mistakes& mistakes) {
   if (too_many_dots(text)) {
-    mistakes.add({file, 1, 1}, fmt::format("more than {} dots: no suite has such keys", kMostDots));
+    mistakes.add({file, 1, 1}, "more than {} dots: no suite has such keys", kMostDots);
     return std::nullopt;
   }
   try {
     const toml::table table = toml::parse(text);
     if (!deeper_than(kMostLevels, table)) return value_of(table, file);
-    mistakes.add({file, 1, 1}, fmt::format("values stand more than {} levels deep in each other", kMostLevels));
+    mistakes.add({file, 1, 1}, "values stand more than {} levels deep in each other", kMostLevels);
   } catch (const toml::parse_error& error) {
     mistakes.add(place_of(error.source(), file), no_toml(error.description()));
   } catch (const std::exception& error) {
-    mistakes.add({file, 1, 1}, fmt::format("not TOML: {}", error.what()));
+    mistakes.add({file, 1, 1}, "not TOML: {}", error.what());
   }
   return std::nullopt;
 }
@@ -189,7 +163,7 @@ std::optional<Value> parse_value(const std::string& text, const SourceLocation& 
   const bool one_line = text.find('\n') == std::string::npos;
   if (!meant_as_toml && one_line && parse_document("v = " + toml_text(text), place.file, own))
     return text_value(text, place);
-  mistakes.add(place, fmt::format("'{}' is no TOML value", quotable(text)));
+  mistakes.add(place, "'{}' is not a TOML value", quotable(text));
   return std::nullopt;
 }
 

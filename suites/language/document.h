@@ -19,10 +19,11 @@ struct Value {
   bool flag = false;
   std::int64_t integer = 0;
   double real = 0;
-  std::string text;
-  std::vector<Value> items;
-  std::vector<Entry> entries;  // in the order of the text
-  SourceLocation place;
+  std::string text{};
+  std::vector<Value> items{};
+  std::vector<Entry> entries{};  // in the order of the text
+  SourceLocation place{};
+  bool is_default = false;  // of a key that the suite does not give; it has no place
 
   bool is(Type t) const { return type == t; }
   bool number() const { return is(Type::kInteger) || is(Type::kReal); }
@@ -39,7 +40,20 @@ struct Entry {
   Value value;
 };
 
-Value text_value(const std::string& text, const SourceLocation& place);
+/// Returns where the value is, or `otherwise` if it is a default.
+inline const SourceLocation& place_or(const Value& value, const SourceLocation& otherwise) {
+  return value.is_default ? otherwise : value.place;
+}
+
+inline Value text_value(const std::string& text, const SourceLocation& place) {
+  return {.type = Value::Type::kText, .text = text, .place = place};
+}
+inline Value integer_value(std::int64_t integer, const SourceLocation& place) {
+  return {.type = Value::Type::kInteger, .integer = integer, .place = place};
+}
+inline Value real_value(double real, const SourceLocation& place) {
+  return {.type = Value::Type::kReal, .real = real, .place = place};
+}
 
 /// Returns "an integer", "a text" and so on, for messages.
 const char* type_name(Value::Type type);

@@ -1,7 +1,9 @@
 // A suite between its text and its trials. Every key is known and right by itself; nothing is multiplied out yet.
 #pragma once
 
+#include <algorithm>
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -34,6 +36,16 @@ struct ScenarioDraft {
 
   bool homogeneous() const { return rules.empty() && links.empty() && faults.empty(); }
 };
+
+/// A list of tables in a scenario: compute, links or faults.
+struct ScenarioList {
+  const char* name;
+  std::vector<Value> ScenarioDraft::*items;
+  void (*check)(const std::vector<Value>& items, Mistakes& mistakes);  // of each alone
+
+  std::string path() const { return std::string("scenario.") + name; }
+};
+std::span<const ScenarioList> scenario_lists();  // check.cpp
 
 struct MeasureDraft {
   SourceLocation place;
@@ -74,6 +86,20 @@ struct Draft {
   std::vector<Override> forced;  // later ones win
 };
 
+/// Returns the draft whose `member` is the name; nullptr if there is none.
+template <class Drafts, class Member>
+auto* named(Drafts& drafts, const std::string& name, Member Drafts::value_type::*member) {
+  const auto found =
+      std::find_if(drafts.begin(), drafts.end(), [&](const auto& draft) { return draft.*member == name; });
+  return found == drafts.end() ? nullptr : &*found;
+}
+template <class Drafts, class Member>
+std::vector<std::string> names_in(const Drafts& drafts, Member Drafts::value_type::*member) {
+  std::vector<std::string> names;
+  for (const auto& draft : drafts) names.push_back(draft.*member);
+  return names;
+}
+
 // suite.cpp
 /// Reads all of a text but its trials. Throws if the text is not TOML.
 Draft read_suite(const std::string& text, const std::string& file, const SuiteOptions& options, Mistakes& mistakes);
@@ -103,7 +129,9 @@ void read_measure_key(MeasureDraft& measure, const std::vector<std::string>& par
 /// Applies the matrix, the chosen profile (all profiles are checked) and the changes of the command line.
 void apply_overrides(Draft& draft, const Value& root, const SuiteOptions& options, Mistakes& mistakes);
 
-// layers.cpp
+// precedence.cpp
+/// Returns true for a pace that is neither "auto" nor "off".
+inline bool is_time(const Value& pace) { return pace.text != "auto" && pace.text != "off"; }
 /// Returns the value of every section's key as TOML gives its default.
 const Layer& default_layer();
 /// Puts `over` on top of `base`. If keys exclude each other (two stop rules, a pace that is a time and a cost, a named
@@ -173,8 +201,8 @@ ComputeRule rule_of(const Value& table, int workers, int drawn_rank);
 /// Check the links of a scenario or of [network] alone; and those of a scenario in a measure.
 void check_links(const std::vector<Value>& links, Mistakes& mistakes);
 void check_links_with(const ScenarioDraft& scenario, const Configuration& c, Mistakes& mistakes);
-/// Returns link_of() an item of scenario.links with its rule.
-NetworkSpec::Link changing_link_of(const Value& table);
+/// Returns an item of scenario.links or network.links.
+NetworkSpec::Link link_of(const Value& table);
 
 // faults.cpp
 /// Returns the faults of a scenario, with all absences of its files. A crash with `restart` becomes what it means to

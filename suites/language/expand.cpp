@@ -6,9 +6,10 @@
 #include <fmt/format.h>
 
 #include "backends/base/random.h"
-#include "suites/import/profile.h"
 #include "suites/language/check_graph.h"
 #include "suites/language/draft.h"
+#include "suites/language/profile.h"
+#include "suites/language/to_trial.h"
 #include "suites/trial/plan.h"
 
 namespace hopbench {
@@ -31,8 +32,7 @@ void take_pace(TrialSpec& trial, const Configuration& c) {
   const Value* cost = c.find("compute.cost");
   if (cost != nullptr && (trial.transport == "sim" || pace == "off")) {
     trial.costs.gradient = Duration(duration_of(*cost));
-  } else if (pace != "auto" &&
-             pace != "off") {  // "auto" in real processes is calibrated, whatever it costs in virtual time
+  } else if (is_time(c.at("compute.pace"))) {  // "auto" in real processes is calibrated
     trial.costs.gradient = Duration(duration_of(c.at("compute.pace")));
   }
 }
@@ -50,13 +50,22 @@ void take_profile(TrialSpec& trial, const Configuration& c) {
   trial.costs.gradient = *profile.gradient;
 }
 
-/// Sets the members that belong to one key. `value_of` returns a key's value, or nullptr if it has none.
+/// Sets the fields that keys name: those of [optimizer], or all others. `value_of` returns a key's value, or nullptr.
 template <class ValueOf>
 void take_keys(TrialSpec& trial, bool optimizer, const ValueOf& value_of) {
   for (const SuiteKey& key : suite_keys()) {
-    if (key.field.take == nullptr || std::string_view(key.path).starts_with("optimizer.") != optimizer) continue;
-    if (const Value* value = value_of(key.path)) key.field.take(trial, key, *value);
+    if (key.field == nullptr || std::string_view(key.path).starts_with("optimizer.") != optimizer) continue;
+    const Value* value = value_of(key.path);
+    const JsonField<TrialSpec>& field = trial_field(key.field);
+    if (value != nullptr) field.set(trial, json_of(key, *value, field.get(trial)));
   }
+}
+
+/// Sets members that are lists of tables.
+void take_lists(TrialSpec& trial, const Configuration& c) {
+  for (const Value& item : c.at("compute.others").items)
+    trial.workload.others.push_back(record_of<OtherBackend>(item, "compute.others"));
+  for (const Value& item : c.at("network.links").items) trial.network.links.push_back(link_of(item));
 }
 
 /// Resets settings that have no effect on this trial, so that its hash does not depend on them. Older keys of [network]
@@ -86,6 +95,11 @@ TrialSpec base_trial(const Draft& draft, const Configuration& c) {
   trial.measure = c.name;
   trial.what = c.measure->what;
   take_keys(trial, false, [&](const char* path) { return c.find(path); });
+  take_lists(trial, c);
+  trial.workload.seed = trial.seed;
+  const Value& vector_rate = c.at("compute.vector_rate");  // a device's name is the user's choice, whatever it means
+  trial.default_vector_rate =
+      vector_rate.number() && vector_rate.as_real() == default_layer().at("compute.vector_rate").as_real();
   trial.workload.dataset = dataset_of(c);
   trial.workload.workers = c.workers();
   trial.network.host_of = c.host_of();
@@ -176,6 +190,9 @@ std::vector<TrialSpec> group_of(const Draft& draft, const Configuration& c, cons
     trial.workload.without = variant->left_out();
     trial.workload.workers -= int(variant->without.size());
     take_keys(trial, true, [&](const char* path) { return &optimizer_value(draft, c, *variant, path); });
+    for (const Value& step : optimizer_value(draft, c, *variant, "optimizer.steps").items)
+      trial.optimizer.steps.emplace_back(step.find("iteration")->value.as_real(),
+                                         float(step.find("factor")->value.as_real()));
     trial.warmup = warm_ups.of(c, *variant);
     if (!scenario.faults.empty())
       trial.scenario.faults =
@@ -230,8 +247,8 @@ bool too_many(const Draft& draft, const std::vector<Configuration>& configuratio
     trials += double(c.at("run.repeats").integer) * double(scenarios_of(draft, *c.measure).size()) *
               double(variants_of(draft, *c.measure).size());
   if (trials <= double(kMostTrials)) return false;
-  mistakes.add(draft.place, fmt::format("that makes {} trials, more than {}: fewer repeats or a smaller [matrix]",
-                                        trials, kMostTrials));
+  mistakes.add(draft.place, "that makes {} trials, more than {}: fewer repeats or a smaller [matrix]", trials,
+               kMostTrials);
   return true;
 }
 
@@ -242,12 +259,11 @@ void check_warm_ups(const Draft& draft, const std::vector<TrialSpec>& trials, Mi
     const WarmUp warm_up = warm_up_of(trial);
     if (trial.stop.kind != StopSpec::Kind::kIterations || warm_up.iterations <= kLongestWarmUp) continue;
     mistakes.add(draft.variants[std::size_t(trial.row_order)].place,
-                 fmt::format("the warm-up of '{}' would be {} iterations of each rank, more than {}: {}", trial.label,
-                             warm_up.iterations, kLongestWarmUp,
-                             warm_up.by_time
-                                 ? "shorten run.warmup_time, which so many gradients fit into"
+                 "the warm-up of '{}' would be {} iterations of each rank, more than {}: {}", trial.label,
+                 warm_up.iterations, kLongestWarmUp,
+                 warm_up.by_time ? "shorten run.warmup_time, which so many gradients fit into"
                                  : "it is twice as many as a rank may be ahead of another: lower the knob that "
-                                   "allows it, set run.warmup, or stop by samples, which has no warm-up of its own"));
+                                   "allows it, set run.warmup, or stop by samples, which has no warm-up of its own");
   }
 }
 
@@ -262,11 +278,11 @@ void check_trace_ends(const Draft& draft, const std::vector<TrialSpec>& trials, 
       const std::int64_t steps = counted ? warm_up_of(trial).iterations + trial.stop.amount : 0;
       if (counted && steps <= trace.steps()) continue;
       mistakes.add(draft.place,
-                   fmt::format("scenario '{}' replays {} steps with end = \"error\", but {}: record more, "
-                               "or set end = \"wrap\" or \"hold\"",
-                               trial.scenario_name, trace.steps(),
-                               counted ? fmt::format("'{}' does {} iterations", trial.label, steps)
-                                       : "the run ends after samples, which need no number of iterations"));
+                   "scenario '{}' replays {} steps with end = \"error\", but {}: record more, "
+                   "or set end = \"wrap\" or \"hold\"",
+                   trial.scenario_name, trace.steps(),
+                   counted ? fmt::format("'{}' does {} iterations", trial.label, steps)
+                           : "the run ends after samples, which need no number of iterations");
       return;
     }
   }

@@ -8,45 +8,24 @@
 
 #include "backends/base/text.h"
 #include "backends/runtime/absences.h"
-#include "suites/language/draft.h"
+#include "suites/language/only_with.h"
+#include "suites/language/to_trial.h"
 
 namespace hopbench {
 namespace {
 
+// Keys of each kind other than `at`.
+const std::vector<ItemKind> kKinds = {
+    {"crash", {"ranks"}, {"iteration", "restart", "checkpoint"}},
+    {"leave", {}, {"ranks", "iteration", "lasts", "file"}},
+    {"join", {"ranks"}},
+    {"hang", {"ranks", "lasts"}, {"iteration"}},
+    {"cut", {"a", "lasts"}, {"b"}},
+};
 constexpr FaultKind kFaultKinds[] = {FaultKind::kCrash, FaultKind::kLeave, FaultKind::kJoin, FaultKind::kHang,
                                      FaultKind::kCut};
 
-FaultKind fault_kind(const Value& table) {
-  const std::string& kind = table.find("kind")->value.text;
-  return *std::find_if(std::begin(kFaultKinds), std::end(kFaultKinds),
-                       [&](FaultKind what) { return kind == to_string(what); });
-}
-
-/// Returns the keys of a kind other than `at`.
-std::vector<std::string> keys_of_kind(FaultKind what) {
-  switch (what) {
-    case FaultKind::kCrash:
-      return {"ranks", "iteration", "restart", "checkpoint"};
-    case FaultKind::kLeave:
-      return {"ranks", "iteration", "lasts", "file"};
-    case FaultKind::kJoin:
-      return {"ranks"};
-    case FaultKind::kHang:
-      return {"ranks", "iteration", "lasts"};
-    case FaultKind::kCut:
-      return {"a", "b", "lasts"};
-    case FaultKind::kRestart:
-      break;  // is made of a crash
-  }
-  return {};
-}
-
-bool can_be_left_out(FaultKind what, const std::string& key) {
-  if (key == "lasts") return what == FaultKind::kLeave;
-  for (const char* optional : {"iteration", "b", "restart", "checkpoint", "file"})
-    if (key == optional) return true;
-  return false;
-}
+FaultKind fault_kind(const Value& table) { return kFaultKinds[kind_among(kKinds, table) - kKinds.data()]; }
 
 /// Returns true if the rank is lost for a while only, and how long that is.
 std::optional<Duration> away_for(const Value& table) {
@@ -56,50 +35,34 @@ std::optional<Duration> away_for(const Value& table) {
   return std::nullopt;
 }
 
-void check_file(const Value& table, Mistakes& mistakes) {
-  for (const char* key : {"ranks", "at", "iteration", "lasts"}) {
-    if (const Entry* entry = table.find(key))
-      mistakes.add(entry->place, fmt::format("'{}' means nothing beside 'file', which has all absences", key));
-  }
-  const Entry* file = table.find("file");
-  try {
-    read_absences(file->value.text);
-  } catch (const Error& error) {
-    mistakes.add(file->value.place, error.what());
-  }
-}
-
-void check_restart(const Value& table, Mistakes& mistakes) {
-  const Entry *restart = table.find("restart"), *checkpoint = table.find("checkpoint"), *k = table.find("iteration");
-  if (restart == nullptr && checkpoint != nullptr)
-    mistakes.add(checkpoint->place, "'checkpoint' means nothing without 'restart', the time that a restart takes");
-  if (restart == nullptr) return;
-  if (checkpoint == nullptr) mistakes.add(restart->place, "'restart' needs 'checkpoint', the time between two of them");
-  if (k != nullptr) mistakes.add(k->place, "a crash with 'restart' needs a time: give 'at' instead of 'iteration'");
+/// Checks that a fault comes at one moment, to some workers.
+void check_moment(const Value& table, Mistakes& mistakes) {
+  const FaultKind what = fault_kind(table);
+  const bool may_count = what != FaultKind::kJoin && what != FaultKind::kCut;
+  const Entry *at = table.find("at"), *iteration = may_count ? table.find("iteration") : nullptr;
+  if (what == FaultKind::kLeave && table.find("ranks") == nullptr) mistakes.add(table.place, "a leave needs 'ranks'");
+  if (at != nullptr && iteration != nullptr)
+    mistakes.add(iteration->place, "'at' and 'iteration' are two moments: give one");
+  if (at == nullptr && iteration == nullptr)
+    mistakes.add(table.place, "a {} needs a moment: give 'at'{}", to_string(what), may_count ? " or 'iteration'" : "");
 }
 
 void check_fault(const Value& table, Mistakes& mistakes) {
   const FaultKind what = fault_kind(table);
-  if (what == FaultKind::kLeave && table.find("file") != nullptr) return check_file(table, mistakes);
-  if (what == FaultKind::kCrash) check_restart(table, mistakes);
-  const std::vector<std::string> own = keys_of_kind(what);
-  const auto has = [&](const std::string& key) { return std::find(own.begin(), own.end(), key) != own.end(); };
-  for (const std::string& key : own) {
-    if (!can_be_left_out(what, key) && table.find(key) == nullptr)
-      mistakes.add(table.place, fmt::format("a {} needs '{}'", to_string(what), key));
+  check_kind(table, kKinds, "", mistakes);
+  check_allowed("scenario.faults.", {.item = &table}, mistakes);
+  if (const Entry* file = table.find("file"); file != nullptr && what == FaultKind::kLeave) {
+    try {
+      read_absences(file->value.text);
+    } catch (const Error& error) {
+      mistakes.add(file->value.place, error.what());
+    }
+    return;
   }
-  for (const char* key : {"ranks", "iteration", "lasts", "a", "b", "file", "restart", "checkpoint"}) {
-    if (const Entry* entry = table.find(key); entry != nullptr && !has(key))
-      mistakes.add(entry->place,
-                   fmt::format("'{}' means nothing to a {}: it has at, {}", key, to_string(what), join(own, ", ")));
-  }
-  const Entry *at = table.find("at"), *iteration = has("iteration") ? table.find("iteration") : nullptr;
-  if (at != nullptr && iteration != nullptr)
-    mistakes.add(iteration->place, "'at' and 'iteration' are two moments: give one");
-  if (at == nullptr && iteration == nullptr)
-    mistakes.add(table.place, fmt::format("a {} needs a moment: give 'at'{}", to_string(what),
-                                          has("iteration") ? " or 'iteration'" : ""));
-  const Entry *a = table.find("a"), *b = table.find("b");
+  check_moment(table, mistakes);
+  const Entry *restart = table.find("restart"), *a = table.find("a"), *b = table.find("b");
+  if (restart != nullptr && what == FaultKind::kCrash && table.find("checkpoint") == nullptr)
+    mistakes.add(restart->place, "'restart' needs 'checkpoint', the time between two of them");
   if (what == FaultKind::kCut && a != nullptr && b != nullptr && a->value.integer == b->value.integer)
     mistakes.add(b->value.place, "'a' and 'b' are one host: leave out 'b' to mean its NIC");
 }
@@ -113,13 +76,12 @@ void check_losses(const ScenarioDraft& scenario, int workers, Mistakes& mistakes
     if ((what != FaultKind::kCrash && what != FaultKind::kLeave) || ranks == nullptr || away_for(table)) continue;
     for (const Value& rank : ranks->value.items) {
       if (!lost.insert(rank.integer).second)
-        mistakes.add(rank.place,
-                     fmt::format("scenario '{}' loses rank {} twice: once is enough", scenario.name, rank.integer));
+        mistakes.add(rank.place, "scenario '{}' loses rank {} twice: once is enough", scenario.name, rank.integer);
     }
   }
   if (int(lost.size()) >= workers)
-    mistakes.add(scenario.faults.front().place,
-                 fmt::format("scenario '{}' loses all {} workers: leave one to be measured", scenario.name, workers));
+    mistakes.add(scenario.faults.front().place, "scenario '{}' loses all {} workers: leave one to be measured",
+                 scenario.name, workers);
 }
 
 /// A fault of one rank, at a time.
@@ -161,8 +123,7 @@ void check_joins(const ScenarioDraft& scenario, Mistakes& mistakes) {
   const auto joining = moments_of(scenario, FaultKind::kJoin);
   for (const auto& [rank, joins] : joining) {
     for (std::size_t i = 1; i < joins.size(); ++i)
-      mistakes.add(joins[i].place->place,
-                   fmt::format("scenario '{}' has rank {} join twice: once is enough", scenario.name, rank));
+      mistakes.add(joins[i].place->place, "scenario '{}' has rank {} join twice: once is enough", scenario.name, rank);
   }
   for (const FaultKind what : {FaultKind::kCrash, FaultKind::kLeave}) {
     const auto losses = moments_of(scenario, what);
@@ -170,9 +131,9 @@ void check_joins(const ScenarioDraft& scenario, Mistakes& mistakes) {
       const auto own = losses.find(rank);
       if (own == losses.end() || own->second[0].at > joins[0].at) continue;
       mistakes.add(own->second[0].place->place,
-                   fmt::format("scenario '{}' loses rank {} at {}, but it joins at {}: set a later 'at', or leave out "
-                               "its join",
-                               scenario.name, rank, time_text(own->second[0].at), time_text(joins[0].at)));
+                   "scenario '{}' loses rank {} at {}, but it joins at {}: set a later 'at', or leave out "
+                   "its join",
+                   scenario.name, rank, time_text(own->second[0].at), time_text(joins[0].at));
     }
   }
 }
@@ -188,26 +149,11 @@ void check_overlaps(const ScenarioDraft& scenario, Moments all, const char* does
       const Moment& next = moments[i];
       const Time end = last.at + last.lasts;
       if (next.at < end)
-        mistakes.add(
-            next.place->place,
-            fmt::format("scenario '{}' {} rank {} at {}, during its {} from {} to {}: make it one {}", scenario.name,
-                        does, rank, time_text(next.at), what, time_text(last.at), time_text(end), what));
+        mistakes.add(next.place->place, "scenario '{}' {} rank {} at {}, during its {} from {} to {}: make it one {}",
+                     scenario.name, does, rank, time_text(next.at), what, time_text(last.at), time_text(end), what);
       if (next.at + next.lasts > end) last = next;
     }
   }
-}
-
-Fault fault_of(const Value& table) {
-  Fault fault;
-  fault.what = fault_kind(table);
-  if (const Entry* ranks = table.find("ranks"))
-    for (const Value& rank : ranks->value.items) fault.ranks.push_back(int(rank.integer));
-  if (const Entry* at = table.find("at")) fault.at = Time(Duration(duration_of(at->value)));
-  if (const Entry* iteration = table.find("iteration")) fault.iteration = iteration->value.integer;
-  if (const Entry* lasts = table.find("lasts")) fault.lasts = Duration(duration_of(lasts->value));
-  if (const Entry* a = table.find("a")) fault.a = int(a->value.integer);
-  if (const Entry* b = table.find("b")) fault.b = int(b->value.integer);
-  return fault;
 }
 
 /// The crash of a worker that is replaced, in a job whose other workers cannot go on.
@@ -237,14 +183,14 @@ std::vector<Fault> restarts_of(std::vector<Crash> crashes) {
   return restarts;
 }
 
-}  // namespace
-
-namespace {
-
 /// Returns the fault, or all absences of its file.
 std::vector<Fault> faults_in(const Value& table) {
   const Entry* file = table.find("file");
-  if (file == nullptr) return {fault_of(table)};
+  if (file == nullptr) {
+    Fault fault = record_of<Fault>(table, "scenario.faults");
+    fault.what = fault_kind(table);
+    return {fault};
+  }
   std::vector<Fault> faults;
   for (const Absence& absence : read_absences(file->value.text)) {
     faults.push_back({.what = FaultKind::kLeave,
@@ -292,8 +238,8 @@ void check_faults_with(const ScenarioDraft& scenario, int workers, Mistakes& mis
     if (ranks == nullptr) continue;
     for (const Value& rank : ranks->value.items) {
       if (rank.integer >= workers)
-        mistakes.add(rank.place, fmt::format("scenario '{}' names rank {}, but the workers are 0 to {}", scenario.name,
-                                             rank.integer, workers - 1));
+        mistakes.add(rank.place, "scenario '{}' names rank {}, but the workers are 0 to {}", scenario.name,
+                     rank.integer, workers - 1);
     }
   }
   if (!scenario.faults.empty()) check_losses(scenario, workers, mistakes);
@@ -307,8 +253,8 @@ void check_cuts(const ScenarioDraft& scenario, int hosts, Mistakes& mistakes) {
     for (const char* key : {"a", "b"}) {
       const Entry* host = fault_kind(table) == FaultKind::kCut ? table.find(key) : nullptr;
       if (host != nullptr && host->value.integer >= hosts)
-        mistakes.add(host->value.place, fmt::format("scenario '{}' cuts host {}, but the hosts are 0 to {}",
-                                                    scenario.name, host->value.integer, hosts - 1));
+        mistakes.add(host->value.place, "scenario '{}' cuts host {}, but the hosts are 0 to {}", scenario.name,
+                     host->value.integer, hosts - 1);
     }
   }
 }
@@ -321,16 +267,17 @@ void check_obeyed(const ScenarioDraft& scenario, const Configuration& c, Mistake
   const bool simulated = c.at("transport.name").text == "sim";
   const bool instant = simulated && c.at("network.instant").flag;
   if (cuts && simulated && c.at("network.queue").text == "fifo")
-    mistakes.add(cut->place, fmt::format("scenario '{}' cuts links, but measure '{}' has queue = \"fifo\", where links "
-                                         "are never cut: take \"fair\" or choose its scenarios",
-                                         scenario.name, c.name));
+    mistakes.add(cut->place,
+                 "scenario '{}' cuts links, but measure '{}' has queue = \"fifo\", where links "
+                 "are never cut: take \"fair\" or choose its scenarios",
+                 scenario.name, c.name);
   if (!instant && (simulated || c.at("network.emulate").flag)) return;
   mistakes.add(scenario.links.empty() ? cut->place : scenario.links.front().place,
-               fmt::format("scenario '{}' {} links, but measure '{}' {}", scenario.name,
-                           scenario.links.empty() ? "cuts" : "changes", c.name,
-                           instant ? "has none: leave out network.instant or choose its scenarios"
-                                   : "has the machine's own: set network.emulate = true, measure in virtual time "
-                                     "(sim) or choose its scenarios"));
+               "scenario '{}' {} links, but measure '{}' {}", scenario.name,
+               scenario.links.empty() ? "cuts" : "changes", c.name,
+               instant ? "has none: leave out network.instant or choose its scenarios"
+                       : "has the machine's own: set network.emulate = true, measure in virtual time "
+                         "(sim) or choose its scenarios");
 }
 
 }  // namespace hopbench

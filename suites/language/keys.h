@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "suites/language/document.h"
-#include "suites/language/trial_field.h"
 
 namespace hopbench {
 
@@ -40,11 +39,11 @@ enum class KeyType {
 struct SuiteKey {
   const char* path;  // "run.world_size"; of the lists "protocol.label", "scenario.compute.factor"
   KeyType type;
-  const char* fallback;                             // TOML; "" = not set; nullptr = must be given
-  double low = 0, high = 0;                         // of numbers (durations in seconds), both included
-  std::vector<std::string> (*choices)() = nullptr;  // of a name; of a rate: names that stand for a rate
+  const char* fallback;                                 // TOML; "" = not set; nullptr = must be given
+  double low = 0, high = 0;                             // of numbers (durations in seconds), both included
+  std::function<std::vector<std::string>()> choices{};  // of a name; of a rate: names that stand for a rate
   const char* meaning = "";
-  TrialField field = {};  // the member that the value sets; empty if expand.cpp sets it, or nothing is set
+  const char* field = nullptr;  // of the trial (trial_json.h), which the value sets; nullptr: expand.cpp uses the value
 };
 
 /// Returns the keys in the order of the documentation, without knobs of protocols (see `hopbench list protocols`).

@@ -4,7 +4,10 @@
 #include <set>
 #include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
+
+#include <fmt/core.h>
 
 #include "backends/base/error.h"
 
@@ -40,6 +43,11 @@ class Mistakes {
  public:
   /// Escapes control characters in `message`, and shortens it in the middle if it is very long.
   void add(const SourceLocation& place, const std::string& message);
+  /// Adds a message that fmt::format makes.
+  template <class First, class... Rest>
+  void add(const SourceLocation& place, fmt::format_string<First, Rest...> text, First&& first, Rest&&... rest) {
+    add(place, fmt::format(text, std::forward<First>(first), std::forward<Rest>(rest)...));
+  }
   bool empty() const { return list_.empty(); }
   /// Returns true if there are so many that no reader wants another. A suite is then not read further.
   bool enough() const { return list_.size() >= kEnough; }

@@ -18,49 +18,40 @@ constexpr double kMostConfigurations = 2000;
 using Parts = std::vector<std::string>;
 using T = Value::Type;
 
-template <class Drafts, class Name>
-auto* named(Drafts& drafts, const std::string& name, Name Drafts::value_type::*member) {
-  const auto found = std::find_if(drafts.begin(), drafts.end(), [&](const auto& d) { return d.*member == name; });
-  return found == drafts.end() ? nullptr : &*found;
-}
-
-template <class Drafts, class Name>
-std::vector<std::string> names_in(const Drafts& drafts, Name Drafts::value_type::*member) {
-  std::vector<std::string> names;
-  for (const auto& draft : drafts) names.push_back(draft.*member);
-  return names;
-}
-
 void set_scenario(ScenarioDraft& scenario, const Parts& rest, const Entry& entry, Mistakes& mistakes) {
   const std::string name = join(rest, ".");
-  if (name != "compute" && name != "links" && name != "faults")
+  const auto list = std::find_if(scenario_lists().begin(), scenario_lists().end(),
+                                 [&](const ScenarioList& known) { return known.name == name; });
+  if (list == scenario_lists().end())
     return mistakes.add(entry.place, unknown("key", name, {"compute", "links", "faults"}, "of a scenario"));
   Layer layer;
   std::set<std::string> bad;
-  read_key(entry, "scenario." + name, "", layer, bad, mistakes);
+  read_key(entry, list->path(), "", layer, bad, mistakes);
   if (layer.empty()) return;
-  const std::vector<Value>& items = layer.begin()->second.items;
-  (name == "compute" ? check_rules : name == "links" ? check_links : check_faults)(items, mistakes);
-  (name == "compute" ? scenario.rules : name == "links" ? scenario.links : scenario.faults) = items;
+  scenario.*list->items = layer.begin()->second.items;
+  list->check(scenario.*list->items, mistakes);
+}
+
+/// Returns the draft with that name. Adds a mistake and returns nullptr if there is none.
+template <class Drafts>
+auto* find_named(Drafts& drafts, std::string Drafts::value_type::*member, const char* what, const std::string& name,
+                 const Entry& entry, Mistakes& mistakes) {
+  auto* const found = named(drafts, name, member);
+  if (found == nullptr) mistakes.add(entry.place, unknown(what, name, names_in(drafts, member)));
+  return found;
 }
 
 // Sets protocol.LABEL.KNOB, scenario.NAME.compute, .links or .faults, or measure.NAME.KEY.
 void override_block(Draft& draft, const Parts& parts, const Entry& entry, Mistakes& mistakes) {
   const Parts rest(parts.begin() + 2, parts.end());
   if (parts[0] == "protocol") {
-    VariantDraft* variant = named(draft.variants, parts[1], &VariantDraft::label);
-    if (variant == nullptr)
-      return mistakes.add(entry.place, unknown("label", parts[1], names_in(draft.variants, &VariantDraft::label)));
-    set_variant(*variant, rest, entry, mistakes);
+    if (VariantDraft* variant = find_named(draft.variants, &VariantDraft::label, "label", parts[1], entry, mistakes))
+      set_variant(*variant, rest, entry, mistakes);
   } else if (parts[0] == "scenario") {
-    ScenarioDraft* scenario = named(draft.scenarios, parts[1], &ScenarioDraft::name);
-    if (scenario == nullptr)
-      return mistakes.add(entry.place, unknown("scenario", parts[1], names_in(draft.scenarios, &ScenarioDraft::name)));
-    set_scenario(*scenario, rest, entry, mistakes);
-  } else {
-    MeasureDraft* measure = named(draft.measures, parts[1], &MeasureDraft::name);
-    if (measure == nullptr)
-      return mistakes.add(entry.place, unknown("measure", parts[1], names_in(draft.measures, &MeasureDraft::name)));
+    ScenarioDraft* scenario = find_named(draft.scenarios, &ScenarioDraft::name, "scenario", parts[1], entry, mistakes);
+    if (scenario != nullptr) set_scenario(*scenario, rest, entry, mistakes);
+  } else if (MeasureDraft* measure =
+                 find_named(draft.measures, &MeasureDraft::name, "measure", parts[1], entry, mistakes)) {
     MeasureDraft fresh;
     read_measure_key(fresh, rest, entry, draft.bad, mistakes);
     if (!fresh.scenarios.empty()) measure->scenarios = fresh.scenarios;
@@ -92,7 +83,7 @@ bool check_axis_values(const Draft& draft, const Axis& axis, const std::string& 
     for (std::size_t j = 0; j < i; ++j) {
       if (value.type != axis.values[j].type || value.is(T::kOther) || to_toml(value) != to_toml(axis.values[j]))
         continue;
-      mistakes.add(value.place, fmt::format("{} is twice in the matrix at '{}'", to_toml(value), name));
+      mistakes.add(value.place, "{} is twice in the matrix at '{}'", to_toml(value), name);
       good = false;
     }
   }
@@ -104,18 +95,17 @@ void add_axis(Draft& draft, const Parts& parts, const Entry& entry, Mistakes& mi
   Axis axis;
   axis.place = entry.place;
   if (!entry.value.is(T::kArray) || entry.value.items.empty())
-    return mistakes.add(entry.value.place, fmt::format("'{}' in [matrix] must be a list of values", name));
+    return mistakes.add(entry.value.place, "'{}' in [matrix] must be a list of values", name);
   axis.values = entry.value.items;
   if (parts[0] == "protocol" && parts.size() > 2) {
     axis.variant = parts[1];
     axis.parts = Parts(parts.begin() + 2, parts.end());
-    if (named(draft.variants, axis.variant, &VariantDraft::label) == nullptr)
-      return mistakes.add(entry.place, unknown("label", parts[1], names_in(draft.variants, &VariantDraft::label)));
+    if (find_named(draft.variants, &VariantDraft::label, "label", axis.variant, entry, mistakes) == nullptr) return;
   } else {
     axis.path = resolve_key(parts);
     if (axis.path.empty()) return mistakes.add(entry.place, unknown("key", name, override_names(), "in [matrix]"));
     if (is_of_whole_suite(axis.path))
-      return mistakes.add(entry.place, fmt::format("'{}' is of the whole suite: it can't be in [matrix]", name));
+      return mistakes.add(entry.place, "'{}' is the same for the whole suite: it can't be in [matrix]", name);
   }
   axis.path.empty() ? drop_axis(draft, axis.variant, axis.parts) : drop_axis(draft, axis.path);
   for (Value& value : axis.values)
@@ -130,8 +120,7 @@ void override_key(Draft& draft, const Parts& parts, const Entry& entry, Mistakes
     return add_axis(draft, Parts(parts.begin() + 1, parts.end()), entry, mistakes);
   if (std::find(kBlocks.begin(), kBlocks.end(), parts[0]) != kBlocks.end()) {
     if (parts.size() < 3)
-      return mistakes.add(entry.place,
-                          fmt::format("'{}' says too little: write {}.NAME.KEY", join(parts, "."), parts[0]));
+      return mistakes.add(entry.place, "'{}' says too little: write {}.NAME.KEY", join(parts, "."), parts[0]);
     if (parts[0] == "protocol") drop_axis(draft, parts[1], Parts(parts.begin() + 2, parts.end()));
     return override_block(draft, parts, entry, mistakes);
   }
@@ -153,7 +142,7 @@ void flatten(const Entry& entry, Parts parts, Mistakes& mistakes, const Apply& a
     parts.push_back(entry.key);
   } else {
     const std::optional<Parts> more = split_key(entry.key);
-    if (!more) return mistakes.add(entry.place, fmt::format("'{}' is not a dotted key", entry.key));
+    if (!more) return mistakes.add(entry.place, "'{}' is not a dotted key", entry.key);
     parts.insert(parts.end(), more->begin(), more->end());
   }
   if (!entry.value.is(T::kTable)) return apply(parts, entry);
@@ -177,7 +166,7 @@ void apply_profiles(Draft& draft, const Value& root, const std::string& chosen, 
     for (const Entry& profile : profiles->value.entries) {
       names.push_back(profile.key);
       if (!profile.value.is(T::kTable)) {
-        mistakes.add(profile.place, fmt::format("'profile.{}' must be a table", profile.key));
+        mistakes.add(profile.place, "'profile.{}' must be a table", profile.key);
       } else if (profile.key != chosen) {
         Draft unused = draft;
         apply_profile(unused, profile.value, mistakes);
@@ -217,7 +206,7 @@ void apply_set(Draft& draft, const std::string& set, Mistakes& mistakes) {
   if (equals == std::string::npos) return mistakes.add(place, "there is no '=': write --set key=VALUE");
   const std::string key = trimmed(set.substr(0, equals));
   const std::optional<Parts> parts = split_key(key);
-  if (!parts) return mistakes.add(place, fmt::format("'{}' is not a dotted key such as model.batch", quotable(key)));
+  if (!parts) return mistakes.add(place, "'{}' is not a dotted key such as model.batch", quotable(key));
   const std::optional<Value> value = parse_value(trimmed(set.substr(equals + 1)), place, mistakes);
   if (!value) return;
   const Entry entry{parts->back(), place, *value};
@@ -244,9 +233,9 @@ void apply_overrides(Draft& draft, const Value& root, const SuiteOptions& option
   for (const Axis& axis : draft.axes) points *= double(axis.values.size());
   if (points * double(std::max<std::size_t>(1, draft.measures.size())) <= kMostConfigurations) return;
   mistakes.add(draft.axes.empty() ? draft.place : draft.axes.front().place,
-               fmt::format("{} measures at {} points of the matrix are more than {} settings: fewer values in "
-                           "[matrix], or several suites",
-                           draft.measures.size(), points, kMostConfigurations));
+               "{} measures at {} points of the matrix are more than {} settings: fewer values in "
+               "[matrix], or several suites",
+               draft.measures.size(), points, kMostConfigurations);
   draft.axes.clear();
   draft.measures.resize(1);
 }

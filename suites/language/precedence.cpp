@@ -10,8 +10,6 @@ namespace {
 
 constexpr const char* kStops[] = {"run.samples", "run.epochs", "run.iterations", "run.seconds"};
 
-bool is_time(const Value& pace) { return pace.text != "auto" && pace.text != "off"; }
-
 const Value* find(const Layer& layer, const char* path) {
   const auto found = layer.find(path);
   return found == layer.end() ? nullptr : &found->second;
@@ -32,9 +30,9 @@ const Layer& default_layer() {
     Mistakes mistakes;
     for (const SuiteKey& key : suite_keys()) {
       if (!is_section_key(key) || key.fallback == nullptr || *key.fallback == '\0') continue;
-      const std::optional<Value> value = parse_value(key.fallback, {"(default)", 0, 0}, mistakes);
+      const std::optional<Value> value = parse_value(key.fallback, {}, mistakes);
       HB_ASSERT_MSG(value && check_value(key, *value, mistakes), key.path);
-      defaults[key.path] = *value;
+      (defaults[key.path] = *value).is_default = true;
     }
     return defaults;
   }();

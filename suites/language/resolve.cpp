@@ -97,20 +97,15 @@ std::string scenario_text(const ScenarioDraft& scenario) {
 
 std::string measure_text(const Draft& draft, const MeasureDraft& measure, const Layer& sections) {
   const bool convergence = measure.what == MeasureKind::kConvergence;
-  std::string scenarios;
-  for (const ScenarioDraft* scenario : scenarios_of(draft, measure))
-    scenarios += (scenarios.empty() ? "" : ", ") + toml_text(scenario->name);
+  std::vector<std::string> scenarios, protocols;
+  for (const ScenarioDraft* scenario : scenarios_of(draft, measure)) scenarios.push_back(toml_text(scenario->name));
+  for (const VariantDraft* variant : variants_of(draft, measure)) protocols.push_back(toml_text(variant->label));
   std::string text = "\n[[measure]]\n" + line("what", convergence ? "\"convergence\"" : "\"rate\"") +
-                     line("name", toml_text(measure.name)) + line("scenarios", "[" + scenarios + "]");
-  std::string protocols;
-  for (const VariantDraft* variant : variants_of(draft, measure))
-    protocols += (protocols.empty() ? "" : ", ") + toml_text(variant->label);
-  if (!measure.protocols.empty()) text += line("protocols", "[" + protocols + "]");
+                     line("name", toml_text(measure.name)) + line("scenarios", "[" + join(scenarios, ", ") + "]");
+  if (!measure.protocols.empty()) text += line("protocols", "[" + join(protocols, ", ") + "]");
   Layer layer = to_be_written(draft, &measure);
-  if (Value& points = layer.at("run.evaluations"); points.is(Value::Type::kText)) {
-    points.type = Value::Type::kInteger;  // "auto" is another number for each kind of measure
-    points.integer = default_evaluations(measure.what);
-  }
+  if (Value& points = layer.at("run.evaluations"); points.is(Value::Type::kText))  // "auto" depends on the measure
+    points = integer_value(default_evaluations(measure.what), points.place);
   for (const SuiteKey& key : suite_keys()) {
     const auto own = layer.find(key.path);
     const auto common = sections.find(key.path);

@@ -12,8 +12,8 @@
 
 #include "backends/base/failure.h"
 #include "backends/base/printable.h"
-#include "suites/import/safetensors.h"
 #include "suites/language/draft.h"
+#include "suites/language/profile.h"
 #include "suites/trial/plan.h"
 
 namespace hopbench {
@@ -26,8 +26,7 @@ std::string check_reference(const Draft& draft, Mistakes& mistakes) {
   const Layer layer = effective(draft, nullptr, {});
   const auto reference = layer.find("run.reference");
   if (reference == layer.end()) return draft.variants.empty() ? "" : draft.variants.front().label;
-  std::vector<std::string> labels;
-  for (const VariantDraft& variant : draft.variants) labels.push_back(variant.label);
+  const std::vector<std::string> labels = names_in(draft.variants, &VariantDraft::label);
   if (std::find(labels.begin(), labels.end(), reference->second.text) == labels.end())
     mistakes.add(reference->second.place, unknown("reference", reference->second.text, labels));
   return reference->second.text;
@@ -136,7 +135,8 @@ std::vector<std::string> notes_of(const Draft& draft, const std::string& tuning_
                                    [&](const MeasureDraft& m) { return has_control(draft, m); });
   if (!control)
     notes.emplace_back(
-        "no homogeneous control: without a scenario in which nobody is slow, what the protocols cost by themselves is "
+        "no homogeneous control: without a scenario in which no worker is slow, what the protocols cost by themselves "
+        "is "
         "not seen");
   std::vector<std::string> few, as_written, without_curve;
   std::set<std::string> shards{""};
@@ -230,7 +230,7 @@ void add_link_notes(const std::vector<TrialSpec>& trials, std::vector<std::strin
   }
   for (const auto& [host, there] : hosts) {
     if (host >= there)
-      notes.push_back(fmt::format("a link of host {} is nobody's: the hosts are 0 to {}", host, there - 1));
+      notes.push_back(fmt::format("a link names host {}, which no trial has: the hosts are 0 to {}", host, there - 1));
   }
 }
 
@@ -240,11 +240,6 @@ std::vector<std::string> files_of(const Draft& draft) {
   const auto add = [&](const std::string& path, Value value) {
     each_file(*find_key(path), value, [&](const Value& file) { files.push_back(file.text); });
   };
-  const auto add_list = [&](const std::string& path, const std::vector<Value>& items) {
-    Value list;
-    list.items = items;
-    add(path, list);
-  };
   for (const auto& [path, value] : draft.sections) add(path, value);
   for (const MeasureDraft& measure : draft.measures)
     for (const auto& [path, value] : measure.overrides) add(path, value);
@@ -253,9 +248,11 @@ std::vector<std::string> files_of(const Draft& draft) {
     for (const Value& value : axis.values)
       if (!axis.path.empty()) add(axis.path, value);
   for (const ScenarioDraft& scenario : draft.scenarios) {
-    add_list("scenario.compute", scenario.rules);
-    add_list("scenario.links", scenario.links);
-    add_list("scenario.faults", scenario.faults);
+    for (const ScenarioList& list : scenario_lists()) {
+      Value value;
+      value.items = scenario.*list.items;
+      add(list.path(), value);
+    }
   }
   return files;
 }
@@ -265,7 +262,7 @@ void check_ids(const std::vector<TrialSpec>& trials, const Draft& draft, Mistake
   std::set<std::string> ids;
   for (const TrialSpec& trial : trials) {
     if (!ids.insert(trial.id()).second)
-      mistakes.add(draft.place, fmt::format("two trials are called '{}': choose other labels or names", trial.id()));
+      mistakes.add(draft.place, "two trials are called '{}': choose other labels or names", trial.id());
   }
 }
 
@@ -303,18 +300,11 @@ Draft read_suite(const std::string& text, const std::string& file, const SuiteOp
 Suite parse_suite(const std::string& text, const std::string& file, const SuiteOptions& options) {
   Mistakes mistakes;
   const Draft draft = read_suite(text, file, options, mistakes);
-  Suite suite{.file = file,
-              .name = draft.name,
-              .summary = draft.summary,
-              .files = files_of(draft),
-              .reference = {},
-              .trials = {},
-              .notes = {},
-              .long_warm_ups = {},
-              .tuning_note = {},
-              .tuned = false,
-              .at_the_edge = {},
-              .resolved = {}};
+  Suite suite;
+  suite.file = file;
+  suite.name = draft.name;
+  suite.summary = draft.summary;
+  suite.files = files_of(draft);
   suite.reference = check_reference(draft, mistakes);
   suite.trials = expand(draft, mistakes);
   check_ids(suite.trials, draft, mistakes);

@@ -1,4 +1,4 @@
-// Checks that a value is one that its key can have, and converts it.
+// The types of keys: how people read them, which values they have, and how these are converted.
 #include <algorithm>
 #include <charconv>
 #include <cmath>
@@ -9,7 +9,7 @@
 
 #include "backends/base/printable.h"
 #include "backends/base/text.h"
-#include "suites/language/keys.h"
+#include "suites/language/to_trial.h"
 
 namespace hopbench {
 namespace {
@@ -37,30 +37,35 @@ std::string days_text(double seconds) { return number_text(std::floor(seconds / 
 bool wrong(const SuiteKey& key, const Value& value, const std::string& wanted, Mistakes& mistakes) {
   if (value.is(T::kText) && exceeds(key, value.text)) {
     const bool time = key.type == KeyType::kDuration || key.type == KeyType::kPace;
-    mistakes.add(value.place, fmt::format("'{}' is {}, too large: it must be at most {}", last_part(key.path),
-                                          quotable(value.text), time ? days_text(key.high) : number_text(key.high)));
+    mistakes.add(value.place, "'{}' is {}, too large: it must be at most {}", last_part(key.path), quotable(value.text),
+                 time ? days_text(key.high) : number_text(key.high));
     return false;
   }
   const std::string given = value.is(T::kText) ? fmt::format("\"{}\"", quotable(value.text)) : type_name(value.type);
-  mistakes.add(value.place, fmt::format("'{}' must be {}, not {}", last_part(key.path), wanted, given));
+  mistakes.add(value.place, "'{}' must be {}, not {}", last_part(key.path), wanted, given);
   return false;
 }
 
 bool in_range(const SuiteKey& key, double number, const Value& value, Mistakes& mistakes) {
   if (number >= key.low && number <= key.high) return true;
   const std::string given = value.is(T::kInteger) ? fmt::format("{}", value.integer) : number_text(number);
-  mistakes.add(value.place, fmt::format("'{}' is {}, out of range: it must be {}", last_part(key.path), given,
-                                        range_text(key, number)));
+  mistakes.add(value.place, "'{}' is {}, out of range: it must be {}", last_part(key.path), given,
+               range_text(key, number));
   return false;
 }
 
 // Refuses control characters, since texts reach tables, logs and terminals.
 bool check_printable(const SuiteKey& key, const Value& value, Mistakes& mistakes) {
   if (is_printable(value.text)) return true;
-  mistakes.add(value.place, fmt::format("'{}' holds control characters: \"{}\": leave them out (line breaks, terminal "
-                                        "escapes and marks of the writing direction)",
-                                        last_part(key.path), quotable(value.text)));
+  mistakes.add(value.place,
+               "'{}' holds control characters: \"{}\": leave them out (line breaks, terminal "
+               "escapes and marks of the writing direction)",
+               last_part(key.path), quotable(value.text));
   return false;
+}
+
+bool check_bool(const SuiteKey& key, const Value& value, Mistakes& mistakes) {
+  return value.is(T::kBool) || wrong(key, value, "true or false", mistakes);
 }
 
 bool check_integer(const SuiteKey& key, const Value& value, Mistakes& mistakes) {
@@ -90,7 +95,7 @@ bool check_name(const SuiteKey& key, const Value& value, Mistakes& mistakes) {
   return false;
 }
 
-bool check_duration(const SuiteKey& key, const Value& value, const char* wanted, Mistakes& mistakes) {
+bool check_time(const SuiteKey& key, const Value& value, const char* wanted, Mistakes& mistakes) {
   long long ns = 0;
   if (!value.is(T::kText) || !parse_duration(value.text, ns)) return wrong(key, value, wanted, mistakes);
   if (double(ns) >= key.low * 1e9 - 0.5 && double(ns) <= key.high * 1e9) return true;
@@ -100,9 +105,18 @@ bool check_duration(const SuiteKey& key, const Value& value, const char* wanted,
   const std::string least = key.low == 0 ? "0 or more"
                             : number > 0 ? "at least " + duration_text(std::llround(key.low * 1e9))
                                          : "above 0";
-  mistakes.add(value.place, fmt::format("'{}' is {}, out of range: it must be {} and at most {}", last_part(key.path),
-                                        value.text, least, days_text(key.high)));
+  mistakes.add(value.place, "'{}' is {}, out of range: it must be {} and at most {}", last_part(key.path), value.text,
+               least, days_text(key.high));
   return false;
+}
+
+bool check_duration(const SuiteKey& key, const Value& value, Mistakes& mistakes) {
+  return check_time(key, value, "a time such as \"40ms\", \"1.5s\" or \"2min\"", mistakes);
+}
+
+bool check_pace(const SuiteKey& key, const Value& value, Mistakes& mistakes) {
+  if (value.is(T::kText) && (value.text == "auto" || value.text == "off")) return true;
+  return check_time(key, value, "\"auto\", \"off\" or a time such as \"40ms\"", mistakes);
 }
 
 // Bytes/s read and written by averages and optimizer steps. The CPU's is that of a core (docs/performance.md); a GPU's
@@ -162,7 +176,7 @@ bool check_reals(const SuiteKey& key, const Value& value, Mistakes& mistakes) {
     if (!item.number()) return wrong(key, item, "a list of numbers", mistakes);
     if (!in_range(key, item.as_real(), item, mistakes)) return false;
     if (seen.insert(item.as_real()).second) return true;
-    mistakes.add(item.place, fmt::format("'{}' lists {} twice: once is enough", last_part(key.path), item.as_real()));
+    mistakes.add(item.place, "'{}' lists {} twice: once is enough", last_part(key.path), item.as_real());
     return false;
   });
 }
@@ -170,7 +184,7 @@ bool check_reals(const SuiteKey& key, const Value& value, Mistakes& mistakes) {
 bool check_ranks(const SuiteKey& key, const Value& value, Mistakes& mistakes) {
   if (!value.is(T::kArray)) return wrong(key, value, "a list of integers", mistakes);
   if (value.items.empty()) {
-    mistakes.add(value.place, fmt::format("'{}' is empty: leave it out where no worker is meant", last_part(key.path)));
+    mistakes.add(value.place, "'{}' is empty: leave it out where no worker is meant", last_part(key.path));
     return false;
   }
   return std::all_of(value.items.begin(), value.items.end(), [&](const Value& item) {
@@ -186,23 +200,25 @@ bool check_ranks_or_drawn(const SuiteKey& key, const Value& value, Mistakes& mis
   return value.text == "drawn" || wrong(key, value, "a list of integers or \"drawn\"", mistakes);
 }
 
+bool check_hosts(const SuiteKey& key, const Value& value, Mistakes& mistakes) {
+  return (value.is(T::kInteger) ? check_integer : check_ranks)(key, value, mistakes);
+}
+
 bool check_edges(const SuiteKey& key, const Value& value, Mistakes& mistakes) {
   constexpr const char* kWanted = "a list of pairs of ranks such as [[0, 1], [1, 0]]";
   if (!value.is(T::kArray)) return wrong(key, value, kWanted, mistakes);
   for (const Value& edge : value.items) {
-    const bool pair = edge.is(T::kArray) && edge.items.size() == 2 && edge.items[0].is(T::kInteger) &&
-                      edge.items[1].is(T::kInteger) && edge.items[0].integer >= 0 && edge.items[1].integer >= 0 &&
-                      edge.items[0].integer < 100000 && edge.items[1].integer < 100000;
-    if (pair) continue;
     const auto no_rank = std::find_if(edge.items.begin(), edge.items.end(), [](const Value& rank) {
-      return rank.is(T::kInteger) && (rank.integer < 0 || rank.integer >= 100000);
+      return !rank.is(T::kInteger) || rank.integer < 0 || rank.integer >= 100000;
     });
-    if (edge.is(T::kArray) && no_rank != edge.items.end()) {
-      mistakes.add(no_rank->place, fmt::format("'{}': {} is not a rank; it must be {}", last_part(key.path),
-                                               no_rank->integer, kWanted));
-      return false;
+    const bool all_ranks = no_rank == edge.items.end();
+    if (edge.items.size() == 2 && all_ranks) continue;
+    if (all_ranks || !no_rank->is(T::kInteger)) {
+      mistakes.add(edge.place, "'{}' must be {}", last_part(key.path), kWanted);
+    } else {
+      mistakes.add(no_rank->place, "'{}': {} is not a rank; it must be {}", last_part(key.path), no_rank->integer,
+                   kWanted);
     }
-    mistakes.add(edge.place, fmt::format("'{}' must be {}", last_part(key.path), kWanted));
     return false;
   }
   return true;
@@ -224,8 +240,7 @@ bool check_range(const SuiteKey& key, const Value& value, Mistakes& mistakes) {
     if (!in_range(key, end.as_real(), end, mistakes)) return false;
   }
   if (value.items[0].as_real() < value.items[1].as_real()) return true;
-  mistakes.add(value.place,
-               fmt::format("'{}' must be [low, high]: the first number below the second", last_part(key.path)));
+  mistakes.add(value.place, "'{}' must be [low, high]: the first number below the second", last_part(key.path));
   return false;
 }
 
@@ -251,7 +266,7 @@ bool check_tables(const SuiteKey& key, const Value& value, Mistakes& mistakes) {
     for (const std::string& child : children(path)) {
       const SuiteKey* inner = find_key(path + "." + child);
       if (inner->fallback != nullptr || item.find(child) != nullptr) continue;
-      mistakes.add(item.place, fmt::format("'{}' is missing in {}: {}", child, path, type_text(*inner)));
+      mistakes.add(item.place, "'{}' is missing in {}: {}", child, path, type_text(*inner));
       bad.insert(inner->path);
     }
   }
@@ -263,19 +278,55 @@ bool check_text(const SuiteKey& key, const Value& value, Mistakes& mistakes) {
   const std::string last = last_part(key.path);
   const std::string why = last == "name" || last == "label" ? why_no_label(value.text) : "";
   if (why.empty()) return check_printable(key, value, mistakes);
-  mistakes.add(value.place, fmt::format("'{}' can't be \"{}\": {}", last, quotable(value.text), why));
+  mistakes.add(value.place, "'{}' can't be \"{}\": {}", last, quotable(value.text), why);
   return false;
-}
-
-bool check_pace(const SuiteKey& key, const Value& value, Mistakes& mistakes) {
-  if (value.is(T::kText) && (value.text == "auto" || value.text == "off")) return true;
-  return check_duration(key, value, "\"auto\", \"off\" or a time such as \"40ms\"", mistakes);
 }
 
 bool check_count(const SuiteKey& key, const Value& value, Mistakes& mistakes) {
   if (value.is(T::kText) && value.text == "auto") return true;
   if (!value.is(T::kInteger)) return wrong(key, value, "an integer or \"auto\"", mistakes);
   return in_range(key, double(value.integer), value, mistakes);
+}
+
+/// A type as people read it, and its check.
+struct TypeOfKey {
+  KeyType type;
+  const char* text;  // "": its names only
+  bool (*check)(const SuiteKey& key, const Value& value, Mistakes& mistakes);
+  bool with_range = false;  // the text ends with the range
+};
+constexpr TypeOfKey kTypes[] = {
+    {KeyType::kBool, "true or false", check_bool},
+    {KeyType::kInteger, "integer", check_integer, true},
+    {KeyType::kReal, "number", check_real, true},
+    {KeyType::kText, "text", check_text},
+    {KeyType::kFile, "file", check_text},
+    {KeyType::kFolder, "folder", check_text},
+    {KeyType::kName, "", check_name},
+    {KeyType::kDuration, "time", check_duration},
+    {KeyType::kRate, "rate", check_rate},
+    {KeyType::kProbability, "0 to 1, or \"1/n\"", check_probability},
+    {KeyType::kPace, "\"auto\", \"off\" or a time", check_pace},
+    {KeyType::kCount, "\"auto\" or integer", check_count, true},
+    {KeyType::kRanks, "list of ranks", check_ranks},
+    {KeyType::kRanksOrDrawn, "list of ranks or \"drawn\"", check_ranks_or_drawn},
+    {KeyType::kHosts, "integer, or a list of integers", check_hosts},
+    {KeyType::kEdges, "list of pairs", check_edges},
+    {KeyType::kNames, "list of names", check_names},
+    {KeyType::kRange, "list of two numbers", check_range},
+    {KeyType::kReals, "list of numbers", check_reals, true},
+    {KeyType::kValues, "list of values", check_values},
+    {KeyType::kTables, "list of tables", check_tables},
+};
+
+const TypeOfKey& type_of(const SuiteKey& key) {
+  return *std::find_if(std::begin(kTypes), std::end(kTypes), [&](const TypeOfKey& t) { return t.type == key.type; });
+}
+
+OrderedJson array_of(const Value& value) {
+  OrderedJson list = OrderedJson::array();
+  for (const Value& item : value.items) list.push_back(item.is(T::kArray) ? array_of(item) : OrderedJson(item.integer));
+  return list;
 }
 
 }  // namespace
@@ -294,49 +345,33 @@ std::string why_no_label(const std::string& text) {
 }
 
 bool check_value(const SuiteKey& key, const Value& value, Mistakes& mistakes) {
-  switch (key.type) {
-    case KeyType::kBool:
-      return value.is(T::kBool) || wrong(key, value, "true or false", mistakes);
-    case KeyType::kInteger:
-      return check_integer(key, value, mistakes);
-    case KeyType::kReal:
-      return check_real(key, value, mistakes);
-    case KeyType::kText:
-    case KeyType::kFile:
-    case KeyType::kFolder:
-      return check_text(key, value, mistakes);
-    case KeyType::kName:
-      return check_name(key, value, mistakes);
-    case KeyType::kDuration:
-      return check_duration(key, value, "a time such as \"40ms\", \"1.5s\" or \"2min\"", mistakes);
-    case KeyType::kRate:
-      return check_rate(key, value, mistakes);
-    case KeyType::kProbability:
-      return check_probability(key, value, mistakes);
-    case KeyType::kPace:
-      return check_pace(key, value, mistakes);
-    case KeyType::kCount:
-      return check_count(key, value, mistakes);
-    case KeyType::kRanks:
-      return check_ranks(key, value, mistakes);
-    case KeyType::kRanksOrDrawn:
-      return check_ranks_or_drawn(key, value, mistakes);
-    case KeyType::kHosts:
-      return value.is(T::kInteger) ? check_integer(key, value, mistakes) : check_ranks(key, value, mistakes);
-    case KeyType::kEdges:
-      return check_edges(key, value, mistakes);
-    case KeyType::kNames:
-      return check_names(key, value, mistakes);
-    case KeyType::kRange:
-      return check_range(key, value, mistakes);
-    case KeyType::kReals:
-      return check_reals(key, value, mistakes);
-    case KeyType::kValues:
-      return check_values(key, value, mistakes);
-    case KeyType::kTables:
-      return check_tables(key, value, mistakes);
-  }
-  return false;
+  return type_of(key).check(key, value, mistakes);
+}
+
+std::string range_text(const SuiteKey& key, double given) {
+  if (key.low == key.high) return number_text(key.low);
+  const bool open = key.high >= 1e6;
+  if (open && given > key.high) return "at most " + number_text(key.high);
+  if (open && given > 0 && given < key.low) return "at least " + number_text(key.low);
+  if (open && key.low > 0 && key.low < 1e-3) return "above 0";
+  return number_text(key.low) + (open ? " or more" : " to " + number_text(key.high));
+}
+
+std::string type_text(const SuiteKey& key) {
+  const TypeOfKey& type = type_of(key);
+  std::string text = type.text;
+  if (key.choices != nullptr) text += (text.empty() ? "one of " : ", or one of ") + join(key.choices(), ", ");
+  return type.with_range ? text + ", " + range_text(key) : text;
+}
+
+std::string markdown_row(const SuiteKey& key) {
+  const std::string fallback = key.fallback == nullptr                  ? "**required**"
+                               : std::string_view(key.fallback).empty() ? "not set"
+                                                                        : fmt::format("`{}`", key.fallback);
+  // The names depend on the build, so the program lists them, and this row does not.
+  const bool listed =
+      key.type == KeyType::kName && std::string_view(key.meaning).find("hopbench list") != std::string_view::npos;
+  return fmt::format("| `{}` | {} | {} | {} |", key.path, listed ? "a name" : type_text(key), fallback, key.meaning);
 }
 
 std::int64_t duration_of(const Value& value) {
@@ -363,6 +398,33 @@ double probability_of(const Value& value, int workers) {
   const std::optional<double> p = fraction(value.text, workers);
   HB_ASSERT(p.has_value());
   return *p;
+}
+
+OrderedJson json_of(const SuiteKey& key, const Value& value, const OrderedJson& now, int workers) {
+  switch (key.type) {
+    case KeyType::kBool:
+      return value.flag;
+    case KeyType::kInteger:
+      return value.integer;
+    case KeyType::kReal:
+      return value.as_real();
+    case KeyType::kProbability:
+      return probability_of(value, workers);
+    case KeyType::kRate:
+      return rate_of(value);
+    case KeyType::kDuration:
+      return duration_of(value);
+    case KeyType::kRanks:
+    case KeyType::kRanksOrDrawn:
+    case KeyType::kEdges:
+      return array_of(value);
+    default:
+      break;
+  }
+  if (key.type != KeyType::kName || now.is_string()) return value.text;
+  const std::vector<std::string> names = key.choices();
+  const auto index = std::find(names.begin(), names.end(), value.text) - names.begin();
+  return now.is_boolean() ? OrderedJson(index == 0) : OrderedJson(index);
 }
 
 }  // namespace hopbench

@@ -2,10 +2,11 @@
 
 #include <charconv>
 #include <cstring>
+#include <string_view>
 
 #include "backends/base/error.h"
 #include "results/files/record_json.h"
-#include "suites/language/trial_field.h"
+#include "suites/trial/trial_json.h"
 
 namespace hopbench {
 namespace {
@@ -30,6 +31,33 @@ auto reading(const char* what, const Read& read) {
 constexpr const char* kJob = "a rank's job";
 constexpr const char* kResult = "a rank's result";
 
+/// Returns "<length of the head>\n<head>".
+std::string with_length(const std::string& head) { return std::to_string(head.size()) + "\n" + head; }
+
+/// Takes such a head off the front of a text. Throws if the text is cut off.
+std::string_view take_head(std::string_view& text, const char* what) {
+  std::size_t length = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), length);
+  const std::size_t begin = static_cast<std::size_t>(end - text.data()) + 1;
+  if (error != std::errc() || begin > text.size() || *end != '\n' || length > text.size() - begin)
+    refuse(what, "it is cut off");
+  const std::string_view head = text.substr(begin, length);
+  text.remove_prefix(begin + length);
+  return head;
+}
+
+std::vector<EventLine> events_of(const std::vector<Time>& times, std::string_view lines) {
+  std::vector<EventLine> events;
+  for (const Time time : times) {
+    const std::size_t end = lines.find('\n');
+    if (end == std::string_view::npos) refuse(kResult, "its events do not fit together");
+    events.push_back({time, std::string(lines.substr(0, end + 1))});
+    lines.remove_prefix(end + 1);
+  }
+  if (!lines.empty()) refuse(kResult, "its events do not fit together");
+  return events;
+}
+
 }  // namespace
 
 std::string to_text(const ChildTask& job) {
@@ -51,8 +79,8 @@ ChildTask task_from_text(const std::string& text) {
   });
 }
 
-// The text is "<length of the JSON>\n<JSON><the events' lines><float32 parameters, this machine's order>". Both ends
-// are this same binary.
+// After the JSON come the events' lines and the parameters: float32 in this machine's order. Both ends are this same
+// binary.
 std::string to_text(const RankResult& result) {
   std::vector<Time> times;
   std::string lines;
@@ -62,64 +90,40 @@ std::string to_text(const RankResult& result) {
   }
   const std::string head =
       OrderedJson{{"record", encode(result.record)}, {"times", encode(times)}, {"bytes_of_lines", lines.size()}}.dump();
-  std::string text = std::to_string(head.size()) + "\n" + head + lines;
+  std::string text = with_length(head) + lines;
   const std::size_t begin = text.size(), bytes = result.parameters.size() * sizeof(float);
   text.resize(begin + bytes);
   if (bytes > 0) std::memcpy(text.data() + begin, result.parameters.data(), bytes);
   return text;
 }
 
-namespace {
-
-std::vector<EventLine> events_of(const std::vector<Time>& times, std::string_view lines) {
-  std::vector<EventLine> events;
-  for (const Time time : times) {
-    const std::size_t end = lines.find('\n');
-    if (end == std::string_view::npos) refuse(kResult, "its events do not fit together");
-    events.push_back({time, std::string(lines.substr(0, end + 1))});
-    lines.remove_prefix(end + 1);
-  }
-  if (!lines.empty()) refuse(kResult, "its events do not fit together");
-  return events;
-}
-
-}  // namespace
-
 RankResult rank_result_from_text(const std::string& text) {
-  std::size_t head = 0, lines = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), head);
-  const std::size_t begin = static_cast<std::size_t>(end - text.data()) + 1;  // of the JSON
-  if (error != std::errc() || begin > text.size() || *end != '\n' || head > text.size() - begin)
-    refuse(kResult, "it is cut off");
+  std::string_view rest = text;
+  const std::string_view head = take_head(rest, kResult);
   RankResult result;
   reading(kResult, [&] {
-    const OrderedJson j = OrderedJson::parse(text.substr(begin, head));
+    const OrderedJson j = OrderedJson::parse(head);
     std::vector<Time> times;
+    std::size_t lines = 0;
     decode(j.at("record"), result.record);
     decode(j.at("times"), times);
     decode(j.at("bytes_of_lines"), lines);
-    if (lines > text.size() - begin - head) refuse(kResult, "it is cut off");
-    result.events = events_of(times, std::string_view(text).substr(begin + head, lines));
+    if (lines > rest.size()) refuse(kResult, "it is cut off");
+    result.events = events_of(times, rest.substr(0, lines));
+    rest.remove_prefix(lines);
   });
-  const std::size_t numbers = begin + head + lines;
-  result.parameters.resize((text.size() - numbers) / sizeof(float));
+  result.parameters.resize(rest.size() / sizeof(float));
   if (!result.parameters.empty())
-    std::memcpy(result.parameters.data(), text.data() + numbers, result.parameters.size() * sizeof(float));
+    std::memcpy(result.parameters.data(), rest.data(), result.parameters.size() * sizeof(float));
   return result;
 }
 
-// The text is "<length of the record>\n<record><event log>".
-std::string to_text(const SimulationResult& result) {
-  return std::to_string(result.record.size()) + "\n" + result.record + result.event_log;
-}
+std::string to_text(const SimulationResult& result) { return with_length(result.record) + result.event_log; }
 
 SimulationResult simulation_result_from_text(const std::string& text) {
-  std::size_t record = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), record);
-  const std::size_t begin = static_cast<std::size_t>(end - text.data()) + 1;
-  if (error != std::errc() || begin > text.size() || *end != '\n' || record > text.size() - begin)
-    refuse("a trial's result", "it is cut off");
-  return {text.substr(begin, record), text.substr(begin + record)};
+  std::string_view log = text;
+  const std::string_view record = take_head(log, "a trial's result");
+  return {std::string(record), std::string(log)};
 }
 
 }  // namespace hopbench

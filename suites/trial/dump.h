@@ -1,5 +1,5 @@
-// Writes the files of `run --dump`: the models, gradients and samples of a trial. There is one NumPy archive (npz.h)
-// for each worker and evaluation.
+// Writes the files of `run --dump`: the models, gradients and samples of a trial. There is one NumPy archive for
+// each worker and evaluation.
 #pragma once
 
 #include <cstdint>

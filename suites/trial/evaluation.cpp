@@ -16,12 +16,6 @@
 namespace hopbench {
 namespace {
 
-struct PointScores {
-  std::vector<Evaluation> ranks;
-  Evaluation mean;
-  double consensus_distance = 0;
-};
-
 // Runs jobs 0 .. n-1 on `threads` threads. Throws what a job throws.
 void in_parallel(std::size_t n, int threads, const std::function<void(std::size_t)>& job) {
   std::atomic<std::size_t> next{0};
@@ -155,13 +149,10 @@ std::vector<CurvePoint> CurveRecorder::evaluate(Workload& workload, int threads,
 
   std::vector<CurvePoint> curve;
   for (std::size_t p = 0; p < points_.size(); ++p) {
-    CurvePoint point{.model = {},
-                     .time = points_[p].time,
-                     .iteration = 0,
-                     .samples = points_[p].samples,
-                     .loss = 0,
-                     .accuracy = 0,
-                     .consensus_distance = distances[p]};
+    CurvePoint point;
+    point.time = points_[p].time;
+    point.samples = points_[p].samples;
+    point.consensus_distance = distances[p];
     for (const Snapshot& snapshot : points_[p].ranks)
       point.iteration += double(snapshot.iter) / double(points_[p].ranks.size());
     std::vector<std::size_t> by_loss = of_ranks[p];

@@ -20,23 +20,18 @@
 namespace hopbench {
 namespace {
 
-LaunchOptions launch_options(const TrialSpec& spec, const Plan& plan, const ExecuteOptions& options) {
-  LaunchOptions launch;
-  launch.command = {"", "rank"};
-  launch.rendezvous_timeout = spec.rendezvous_timeout;
-  launch.stall_timeout = spec.stall_timeout;
-  launch.trial_timeout = spec.trial_timeout;
+LaunchOptions trial_launch(const ChildTask& job, int ranks, const Plan& plan, const ExecuteOptions& options) {
+  LaunchOptions launch = launch_options(job, ranks, options.interrupts);
   if (plan.iterations > 0) launch.warm_up = plan.warmup_iterations;
-  launch.interrupts = options.interrupts;
   launch.alone = options.at_once;
   if (options.progress) {
-    launch.progress = [&](const Board& board) { options.progress(board, spec); };
+    launch.progress = [&](const Board& board) { options.progress(board, job.spec); };
   }
   return launch;
 }
 
 /// Returns the workers that the scenario kills.
-std::vector<int> doomed(const Scenario& scenario) {
+std::vector<int> planned_crashes(const Scenario& scenario) {
   std::vector<int> ranks;
   for (const Fault& fault : scenario.faults) {
     if (fault.what == FaultKind::kCrash) ranks.insert(ranks.end(), fault.ranks.begin(), fault.ranks.end());
@@ -137,12 +132,11 @@ void dump_finals(const Dump& dump, const TrialRecord& record, const Plan& plan,
 
 TrialRecord execute_real(const TrialSpec& spec, const ExecuteOptions& options) {
   const Plan plan = make_plan(spec);
-  LaunchOptions launch_with = launch_options(spec, plan, options);
-  launch_with.ranks = plan.ranks();
+  const ChildTask job{"rank", spec};
+  LaunchOptions launch_with = trial_launch(job, plan.ranks(), plan, options);
   launch_with.credits = plan.credits;
-  launch_with.may_crash = doomed(spec.scenario);
+  launch_with.may_crash = planned_crashes(spec.scenario);
   launch_with.survivors_go_on = plan.goes_on && !launch_with.may_crash.empty();
-  launch_with.job = to_text(ChildTask{"rank", spec});
   std::optional<LinkEmulator> links;
   if (spec.emulate) links.emplace(network_of(spec, plan), plan.ranks(), spec.seed, spec.repeat);
   launch_with.links = links ? &*links : nullptr;
@@ -206,10 +200,8 @@ TrialRecord failed_simulation(const LaunchResult& launched) {
 }
 
 TrialRecord execute_simulated(const TrialSpec& spec, const ExecuteOptions& options) {
-  LaunchOptions launch_with = launch_options(spec, make_plan(spec), options);
-  launch_with.ranks = 1;
-  launch_with.job = to_text(ChildTask{"simulate", spec, log_of(spec, options), "", options.dump});
-  const LaunchResult launched = launch(launch_with);
+  const ChildTask job{"simulate", spec, log_of(spec, options), "", options.dump};
+  const LaunchResult launched = launch(trial_launch(job, 1, make_plan(spec), options));
   TrialRecord record = launched.ok ? record_from_json(launched.ranks[0].result) : failed_simulation(launched);
   record.wall_s = launched.wall_s;
   return record;

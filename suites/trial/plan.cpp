@@ -53,6 +53,18 @@ std::vector<int> hosts_of(const Protocol& protocol, const Setting& setting, int 
 
 std::int64_t divided_up(std::int64_t amount, std::int64_t by) { return (amount + by - 1) / by; }
 
+/// Puts hosts of servers alone into the racks in turn, whatever numbers they have.
+void place_servers(const Plan& plan, std::vector<int>& rack_of) {
+  if (rack_of.empty()) return;
+  const int racks = *std::max_element(rack_of.begin(), rack_of.end()) + 1;
+  const auto first_server = plan.host_of.begin() + plan.workers;
+  for (auto host = first_server; host != plan.host_of.end(); ++host) {
+    if (std::find(plan.host_of.begin(), first_server, *host) != first_server) continue;
+    rack_of.resize(std::max(rack_of.size(), std::size_t(*host) + 1));
+    rack_of[std::size_t(*host)] = int(host - first_server) % racks;
+  }
+}
+
 }  // namespace
 
 // The warm-up rule (fairness section 5) asks for iterations and for time; a rank that is never slowed needs most
@@ -119,22 +131,6 @@ std::int64_t gap_bound_of(const TrialSpec& spec, const Plan& plan) {
   const Setting setting{spec.knobs, plan.graph, plan.workers, plan.host_of, 0, spec.workload.batch};
   return plan.protocol->gap_bound(setting).value_or(-1);
 }
-
-namespace {
-
-/// Puts hosts of servers alone into the racks in turn, whatever numbers they have.
-void place_servers(const Plan& plan, std::vector<int>& rack_of) {
-  if (rack_of.empty()) return;
-  const int racks = *std::max_element(rack_of.begin(), rack_of.end()) + 1;
-  const auto first_server = plan.host_of.begin() + plan.workers;
-  for (auto host = first_server; host != plan.host_of.end(); ++host) {
-    if (std::find(plan.host_of.begin(), first_server, *host) != first_server) continue;
-    rack_of.resize(std::max(rack_of.size(), std::size_t(*host) + 1));
-    rack_of[std::size_t(*host)] = int(host - first_server) % racks;
-  }
-}
-
-}  // namespace
 
 NetworkSpec network_of(const TrialSpec& spec, const Plan& plan) {
   NetworkSpec network = spec.network;

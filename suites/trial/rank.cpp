@@ -28,6 +28,7 @@
 #include "suites/trial/event_log.h"
 #include "suites/trial/execute.h"
 #include "suites/trial/preparation.h"
+#include "suites/trial/rank_assignment.h"
 
 namespace hopbench {
 namespace {
@@ -127,18 +128,6 @@ class SignsOfLife {
   std::jthread thread_;
 };
 
-WireOptions wire_options_of(const TrialSpec& spec, const Plan& plan, const Workload& workload, ChildChannel& channel) {
-  const int rank = channel.rank();
-  return {.rank = rank,
-          .size = plan.ranks(),
-          .peers = plan.peers[std::size_t(rank)],
-          .interface = spec.interface,
-          .connect_timeout = spec.rendezvous_timeout,
-          .address = channel.address(),
-          .body_bytes = workload.size() * sizeof(float),
-          .eager_bytes = std::size_t(spec.eager_bytes)};
-}
-
 /// "0-2 5": ascending numbers, neighbours as a range.
 std::string ranges_text(const std::vector<int>& numbers) {
   std::string text;
@@ -170,6 +159,32 @@ void add_device_use(RankRecord& record, const DeviceSpace& device, const Prepare
   record.staged_bodies = staged_bodies();
 }
 
+/// Runs the trial of the job. `events` gets its log, if one is wanted.
+TrialRecord simulate(ChildChannel& channel, const ChildTask& job, const Dump& dump, EventLog& events) {
+  channel.ready();
+  channel.board().slot(0).phase = Phase::kRunning;
+  TrialSpec spec = job.spec;
+  spec.workload.local = channel.local();
+  return simulate_trial(spec, job.event_log.empty() ? nullptr : &events, &channel.board(), dump);
+}
+
+std::string with_host_figures(TrialRecord record) {
+  RankRecord host;
+  add_host_figures(host, Duration{});
+  record.cpu_s = host.cpu_s;
+  record.max_rss_bytes = host.max_rss_bytes;
+  return to_json(record);
+}
+
+std::string run(std::span<const Role> roles, ChildChannel& channel, const ChildTask& job) {
+  const auto role = std::find_if(roles.begin(), roles.end(), [&](const Role& each) { return each.name == job.role; });
+  const bool known = role != roles.end();
+  if (channel.lent() && !(known && role->for_others))
+    throw trial_error("a launcher on another machine wants more than a rank: it is none of this program");
+  if (!known) throw trial_error("a rank's job names role '" + job.role + "', which this program does not have");
+  return role->run(channel, job);
+}
+
 }  // namespace
 
 std::string run_rank(ChildChannel& channel, const ChildTask& job) {
@@ -184,15 +199,16 @@ std::string run_rank(ChildChannel& channel, const ChildTask& job) {
   const Prepared prepared = server ? Prepared() : prepare(*workload, rank, plan.batches, spec.rendezvous_timeout / 3);
 
   slot.phase = Phase::kConnecting;
-  const WireOptions wire_options = wire_options_of(spec, plan, *workload, channel);
-  std::unique_ptr<Wire> wire = transport.connect(wire_options, channel);
-  if (spec.emulate) wire = std::make_unique<EmulatedWire>(std::move(wire), wire_options.peers, kLinksFd);
+  const std::vector<int>& peers = plan.peers[std::size_t(rank)];
+  std::unique_ptr<Wire> wire =
+      transport.connect(wire_options(spec, channel, peers, workload->size() * sizeof(float)), channel);
+  if (spec.emulate) wire = std::make_unique<EmulatedWire>(std::move(wire), peers, kLinksFd);
 
   EventLog events(spec.events);
   RankResult result;
   const ProcessOptions process_options{.rank = rank,
                                        .size = plan.ranks(),
-                                       .peers = wire_options.peers,
+                                       .peers = peers,
                                        .pace = spec.pace,
                                        .start_monotonic_ns = channel.ready(),
                                        .slot = &slot,
@@ -234,27 +250,6 @@ std::string run_rank(ChildChannel& channel, const ChildTask& job) {
   return to_text(result);
 }
 
-namespace {
-
-/// Runs the trial of the job. `events` gets its log, if one is wanted.
-TrialRecord simulate(ChildChannel& channel, const ChildTask& job, const Dump& dump, EventLog& events) {
-  channel.ready();
-  channel.board().slot(0).phase = Phase::kRunning;
-  TrialSpec spec = job.spec;
-  spec.workload.local = channel.local();
-  return simulate_trial(spec, job.event_log.empty() ? nullptr : &events, &channel.board(), dump);
-}
-
-std::string with_host_figures(TrialRecord record) {
-  RankRecord host;
-  add_host_figures(host, Duration{});
-  record.cpu_s = host.cpu_s;
-  record.max_rss_bytes = host.max_rss_bytes;
-  return to_json(record);
-}
-
-}  // namespace
-
 std::string run_simulation(ChildChannel& channel, const ChildTask& job) {
   EventLog events(job.spec.events);
   TrialRecord record = simulate(channel, job, job.dump, events);
@@ -270,19 +265,6 @@ std::string run_simulation_elsewhere(ChildChannel& channel, const ChildTask& job
   result.record = with_host_figures(std::move(record));
   return to_text(result);
 }
-
-namespace {
-
-std::string run(std::span<const Role> roles, ChildChannel& channel, const ChildTask& job) {
-  const auto role = std::find_if(roles.begin(), roles.end(), [&](const Role& each) { return each.name == job.role; });
-  const bool known = role != roles.end();
-  if (channel.lent() && !(known && role->for_others))
-    throw trial_error("a launcher on another machine wants more than a rank: it is none of this program");
-  if (!known) throw trial_error("a rank's job names role '" + job.role + "', which this program does not have");
-  return role->run(channel, job);
-}
-
-}  // namespace
 
 int rank_main(std::span<const Role> roles) {
   std::unique_ptr<ChildChannel> channel;

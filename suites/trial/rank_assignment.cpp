@@ -25,6 +25,30 @@ void check_reach(const LaunchOptions& launch, const TrialSpec& spec, Fleet& flee
 
 }  // namespace
 
+LaunchOptions launch_options(const ChildTask& job, int ranks, const std::atomic<int>* interrupts) {
+  LaunchOptions launch;
+  launch.command = {"", "rank"};
+  launch.ranks = ranks;
+  launch.job = to_text(job);
+  launch.rendezvous_timeout = job.spec.rendezvous_timeout;
+  launch.stall_timeout = job.spec.stall_timeout;
+  launch.trial_timeout = job.spec.trial_timeout;
+  launch.interrupts = interrupts;
+  return launch;
+}
+
+WireOptions wire_options(const TrialSpec& spec, ChildChannel& channel, const std::vector<int>& peers,
+                         std::size_t body_bytes) {
+  return {.rank = channel.rank(),
+          .size = channel.size(),
+          .peers = peers,
+          .interface = spec.interface,
+          .connect_timeout = spec.rendezvous_timeout,
+          .address = channel.address(),
+          .body_bytes = body_bytes,
+          .eager_bytes = std::size_t(spec.eager_bytes)};
+}
+
 void place(LaunchOptions& launch, const TrialSpec& spec, const Plan& plan, Fleet* fleet) {
   if (fleet == nullptr) return;
   RankDemand who{plan.workers, plan.servers, {}, spec.id()};

@@ -1,10 +1,12 @@
 #include "suites/trial/trial.h"
 
+#include <map>
+
 #include <fmt/format.h>
 
 #include "backends/base/error.h"
 #include "protocols/node/protocol.h"
-#include "suites/language/keys.h"
+#include "suites/trial/trial_json.h"
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -12,7 +14,7 @@
 namespace hopbench {
 namespace {
 
-// Fields of a trial's JSON. Those that one key of a suite sets are in keys.cpp. Hashes depend on the names and values.
+// Fields of a trial's JSON. Keys of a suite name the fields that they set. Hashes depend on the names and values.
 
 constexpr JsonField<ComputeRule> kRule[] = {
     json_field<&ComputeRule::what>("what"),
@@ -77,8 +79,11 @@ constexpr JsonField<OtherBackend> kOther[] = {
 
 constexpr auto kWork = &TrialSpec::workload;
 constexpr auto kScenario = &TrialSpec::scenario;
+constexpr auto kOptimizer = &TrialSpec::optimizer;
+constexpr auto kNetwork = &TrialSpec::network;
+constexpr auto kCosts = &TrialSpec::costs;
 
-constexpr JsonField<TrialSpec> kRest[] = {
+constexpr JsonField<TrialSpec> kSettings[] = {
     json_field<&TrialSpec::suite>("suite"),
     json_field<&TrialSpec::measure>("measure"),
     json_field<&TrialSpec::scenario_name>("scenario_name"),
@@ -97,18 +102,82 @@ constexpr JsonField<TrialSpec> kRest[] = {
     json_field<kScenario, &Scenario::compute>("compute"),
     optional_field<kScenario, &Scenario::links>("scenario_links"),
     optional_field<kScenario, &Scenario::faults>("scenario_faults"),
-    json_field<&TrialSpec::network, &NetworkSpec::host_of>("host_of"),
-    optional_field<&TrialSpec::network, &NetworkSpec::rack_of>("rack_of"),
+    json_field<kNetwork, &NetworkSpec::host_of>("host_of"),
+    optional_field<kNetwork, &NetworkSpec::rack_of>("rack_of"),
     json_field<&TrialSpec::instant_network>("instant_network"),
     optional_field<&TrialSpec::emulate>("emulate"),
     json_field<&TrialSpec::stop, &StopSpec::kind>("stop"),
     json_field<&TrialSpec::stop, &StopSpec::amount>("amount"),
     json_field<&TrialSpec::pace>("pace"),
-    json_field<&TrialSpec::costs, &Costs::gradient>("cost"),
+    json_field<kCosts, &Costs::gradient>("cost"),
     json_field<&TrialSpec::repeat>("repeat"),
     json_field<&TrialSpec::warmup>("warmup"),
     json_field<&TrialSpec::evaluations>("evaluations"),
     json_field<&TrialSpec::shuffle>("shuffle"),
+    json_field<&TrialSpec::seed>("seed"),
+    json_field<&TrialSpec::warmup_time>("warmup_time"),
+    optional_field<&TrialSpec::shuffles>("shuffles"),
+    json_field<kWork, &WorkloadSpec::evaluation_samples>("evaluation_samples"),
+    json_field<&TrialSpec::target_loss>("target_loss"),
+    json_field<&TrialSpec::target_hold>("target_hold"),
+    optional_field<&TrialSpec::target_model>("target_model"),
+    json_field<kWork, &WorkloadSpec::model>("model"),
+    json_field<kWork, &WorkloadSpec::dataset_path>("dataset_path"),
+    json_field<kWork, &WorkloadSpec::batch>("batch"),
+    json_field<kWork, &WorkloadSpec::split, &SplitSpec::what>("split"),
+    json_field<kWork, &WorkloadSpec::split, &SplitSpec::alpha>("split_alpha"),
+    json_field<kWork, &WorkloadSpec::split, &SplitSpec::shards_per_worker>("split_shards_per_worker"),
+    json_field<kWork, &WorkloadSpec::split, &SplitSpec::feature>("split_feature"),
+    json_field<kWork, &WorkloadSpec::augment>("augment"),
+    json_field<kWork, &WorkloadSpec::size>("size"),
+    optional_field<kCosts, &Costs::wire_bytes>("wire_bytes"),
+    json_field<kWork, &WorkloadSpec::statistics>("statistics"),
+    optional_field<kOptimizer, &OptimizerSpec::kind>("optimizer"),
+    json_field<kOptimizer, &OptimizerSpec::lr>("lr"),
+    json_field<kOptimizer, &OptimizerSpec::momentum>("momentum"),
+    json_field<kOptimizer, &OptimizerSpec::weight_decay>("weight_decay"),
+    json_field<kOptimizer, &OptimizerSpec::nesterov>("nesterov"),
+    optional_field<kOptimizer, &OptimizerSpec::beta1>("beta1"),
+    optional_field<kOptimizer, &OptimizerSpec::beta2>("beta2"),
+    optional_field<kOptimizer, &OptimizerSpec::epsilon>("epsilon"),
+    json_field<kOptimizer, &OptimizerSpec::per_sample>("per_sample"),
+    json_field<kOptimizer, &OptimizerSpec::steps>("lr_steps"),
+    json_field<kOptimizer, &OptimizerSpec::warmup>("lr_warmup"),
+    json_field<kOptimizer, &OptimizerSpec::cosine>("lr_cosine"),
+    json_field<kOptimizer, &OptimizerSpec::lr_batch>("lr_batch"),
+    json_field<kOptimizer, &OptimizerSpec::clip>("clip"),
+    json_field<kWork, &WorkloadSpec::backend>("backend"),
+    json_field<kWork, &WorkloadSpec::precision>("precision"),
+    json_field<kWork, &WorkloadSpec::deterministic>("deterministic"),
+    json_field<kWork, &WorkloadSpec::ipc>("lend"),
+    json_field<kWork, &WorkloadSpec::threads>("threads"),
+    json_field<kCosts, &Costs::vector_bytes_per_s>("vector_bytes_per_s"),
+    json_field<kCosts, &Costs::saturation>("saturation"),
+    optional_field<&TrialSpec::noise>("noise"),
+    optional_field<&TrialSpec::monitor, &LoadMonitor::noise>("load_noise"),
+    optional_field<&TrialSpec::monitor, &LoadMonitor::delay>("load_delay"),
+    json_field<&TrialSpec::transport>("transport"),
+    json_field<&TrialSpec::interface>("interface"),
+    optional_field<&TrialSpec::eager_bytes>("eager_bytes"),
+    json_field<kNetwork, &NetworkSpec::latency>("latency"),
+    json_field<kNetwork, &NetworkSpec::bandwidth>("bandwidth"),
+    json_field<kNetwork, &NetworkSpec::overhead>("overhead"),
+    json_field<kNetwork, &NetworkSpec::overhead_rate>("overhead_rate"),
+    json_field<kNetwork, &NetworkSpec::processors>("processors"),
+    json_field<kNetwork, &NetworkSpec::jitter>("jitter"),
+    optional_field<&TrialSpec::loss>("message_loss"),
+    optional_field<kNetwork, &NetworkSpec::goodput>("goodput"),
+    optional_field<kNetwork, &NetworkSpec::queue>("queue"),
+    optional_field<kNetwork, &NetworkSpec::burst>("burst"),
+    optional_field<kNetwork, &NetworkSpec::rendezvous_bytes>("rendezvous_bytes"),
+    json_field<kNetwork, &NetworkSpec::packet_bytes>("packet_bytes"),
+    optional_field<kNetwork, &NetworkSpec::servers_apart>("servers_apart"),
+    optional_field<kNetwork, &NetworkSpec::uplink>("uplink"),
+    json_field<kNetwork, &NetworkSpec::local_latency>("local_latency"),
+    json_field<kNetwork, &NetworkSpec::local_bandwidth>("local_bandwidth"),
+    json_field<kNetwork, &NetworkSpec::links>("links"),
+    json_field<&TrialSpec::topology>("topology"),
+    json_field<&TrialSpec::edges>("edges"),
 };
 
 // Fields that are not part of the hash.
@@ -120,25 +189,11 @@ constexpr JsonField<TrialSpec> kLimits[] = {
     json_field<&TrialSpec::events>("events"),
     json_field<&TrialSpec::sim_threads>("sim_threads"),
     optional_field<kScenario, &Scenario::traces>("traces"),
+    json_field<&TrialSpec::remeasure>("remeasure"),
+    json_field<&TrialSpec::rendezvous_timeout>("rendezvous_timeout"),
+    json_field<&TrialSpec::stall_timeout>("stall_timeout"),
+    json_field<&TrialSpec::trial_timeout>("trial_timeout"),
 };
-
-/// Returns the fields of keys that are limits, or those that are not.
-std::vector<TrialField> fields_of_keys(bool limits) {
-  std::vector<TrialField> fields;
-  for (const SuiteKey& key : suite_keys()) {
-    if (key.field.name != nullptr && key.field.limit == limits) fields.push_back(key.field);
-  }
-  return fields;
-}
-
-const std::vector<TrialField>& settings_of_keys() {
-  static const std::vector<TrialField> fields = fields_of_keys(false);
-  return fields;
-}
-const std::vector<TrialField>& limits_of_keys() {
-  static const std::vector<TrialField> fields = fields_of_keys(true);
-  return fields;
-}
 
 OrderedJson knobs_json(const KnobValues& knobs) {
   OrderedJson j = OrderedJson::object();
@@ -159,8 +214,7 @@ KnobValue knob_from(const OrderedJson& j) {
 // Returns everything that makes the trial what it is, for its hash.
 OrderedJson identity(const TrialSpec& spec) {
   OrderedJson j = OrderedJson::object();
-  write_fields(kRest, spec, j);
-  write_fields(settings_of_keys(), spec, j);
+  write_fields(kSettings, spec, j);
   j["knobs"] = knobs_json(spec.knobs);
   return j;
 }
@@ -172,6 +226,16 @@ std::span<const JsonField<Link>> json_fields_of(const Link*) { return kLink; }
 std::span<const JsonField<Fault>> json_fields_of(const Fault*) { return kFault; }
 std::span<const JsonField<Bucket>> json_fields_of(const Bucket*) { return kBucket; }
 std::span<const JsonField<OtherBackend>> json_fields_of(const OtherBackend*) { return kOther; }
+
+const JsonField<TrialSpec>& trial_field(const std::string& name) {
+  static const std::map<std::string, const JsonField<TrialSpec>*> fields = [] {
+    std::map<std::string, const JsonField<TrialSpec>*> all;
+    for (const auto& field : kSettings) all[field.name] = &field;
+    for (const auto& field : kLimits) all[field.name] = &field;
+    return all;
+  }();
+  return *fields.at(name);
+}
 
 TrialSpec TrialSpec::of_everybody() const {
   TrialSpec spec = *this;
@@ -192,15 +256,12 @@ std::string TrialSpec::hash() const {
 OrderedJson encode(const TrialSpec& spec) {
   OrderedJson j = identity(spec);
   write_fields(kLimits, spec, j["limits"]);
-  write_fields(limits_of_keys(), spec, j["limits"]);
   return j;
 }
 
 void decode(const OrderedJson& j, TrialSpec& spec) {
-  read_fields(kRest, j, spec);
-  read_fields(settings_of_keys(), j, spec);
+  read_fields(kSettings, j, spec);
   read_fields(kLimits, field_of(j, "limits"), spec);
-  read_fields(limits_of_keys(), field_of(j, "limits"), spec);
   spec.scenario.open_traces();
   const std::vector<Knob>& knobs = find_protocol(spec.protocol).knobs;
   spec.knobs = KnobValues(knobs);

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "backends/base/process/limits.h"
 #include "backends/base/record/target_model.h"
 #include "backends/runtime/network_spec.h"
 #include "backends/runtime/scenario.h"
@@ -66,8 +67,7 @@ struct TrialSpec {
   std::int64_t eager_bytes = std::int64_t{64} << 20;  // gloo: for bodies that are received before their heads are read
 
   // Limits and schedules; not part of the hash
-  Duration rendezvous_timeout{std::chrono::seconds(30)}, stall_timeout{std::chrono::seconds(60)};
-  Duration trial_timeout{std::chrono::minutes(30)};
+  Duration rendezvous_timeout = kRendezvousTimeout, stall_timeout = kStallTimeout, trial_timeout = kTrialTimeout;
   int remeasure = 1;  // how often to measure again if the machine disturbed it, whatever came out
   StrandKind strands = StrandKind::kFibers;
   int sim_threads = 0;  // 0: the number of cores
@@ -80,8 +80,8 @@ struct TrialSpec {
   TrialSpec of_everybody() const;
   /// Returns suite/measure/scenario/label/seed/repeat.
   std::string id() const;
-  /// Returns 16 hex digits over everything above the limits, but for `order` and `place` (another variant in the suite
-  /// moves them) and `step_p99` (measured anew each time).
+  /// Returns 16 hex digits over everything above the limits, but for `order` and `row_order` (another variant in the
+  /// suite moves them) and `step_p99` (measured anew each time).
   std::string hash() const;
 };
 

@@ -50,14 +50,7 @@ class Circle {
     if (size_ < 2) return;
     std::set<int> peers;
     for (int step = 1; step <= fan_; ++step) peers.insert({after(step), after(size_ - step)});
-    const WireOptions options{.rank = rank_,
-                              .size = size_,
-                              .peers = {peers.begin(), peers.end()},
-                              .interface = spec.interface,
-                              .connect_timeout = spec.rendezvous_timeout,
-                              .address = channel.address(),
-                              .body_bytes = kLargeFloats * sizeof(float),
-                              .eager_bytes = std::size_t(spec.eager_bytes)};
+    const WireOptions options = wire_options(spec, channel, {peers.begin(), peers.end()}, kLargeFloats * sizeof(float));
     wire_ = find_transport(spec.transport).connect(options, channel);
   }
 
@@ -301,23 +294,19 @@ std::string calibrate_rank(ChildChannel& channel, const ChildTask& job) {
       .dump();
 }
 
+LaunchResult launch_or_throw(const LaunchOptions& options, const char* what) {
+  LaunchResult launched = launch(options);
+  if (launched.ok) return launched;
+  throw Error(launched.interrupted ? ExitCode::kInterrupted : ExitCode::kTrialsFailed,
+              std::string(what) + " failed: " + launched.failure.text);
+}
+
 Calibration calibrate(const TrialSpec& spec, const std::atomic<int>* interrupts, Fleet* fleet) {
-  LaunchOptions options;
-  options.command = {"", "rank"};
-  options.ranks = spec.workers();
-  options.job = to_text(ChildTask{"calibrate", spec});
-  options.rendezvous_timeout = spec.rendezvous_timeout;
-  options.stall_timeout = spec.stall_timeout;
-  options.trial_timeout = spec.trial_timeout;
-  options.interrupts = interrupts;
+  LaunchOptions options = launch_options(ChildTask{"calibrate", spec}, spec.workers(), interrupts);
   place(options, spec, make_plan(spec), fleet);
-  const LaunchResult launched = launch(options);
-  if (!launched.ok) {
-    throw Error(launched.interrupted ? ExitCode::kInterrupted : ExitCode::kTrialsFailed,
-                "calibration failed: " + launched.failure.text);
-  }
   std::vector<json> ranks;
-  for (const RankOutcome& outcome : launched.ranks) ranks.push_back(json::parse(outcome.result));
+  for (const RankOutcome& outcome : launch_or_throw(options, "calibration").ranks)
+    ranks.push_back(json::parse(outcome.result));
   Calibration result;
   const std::vector<double> steps = pooled(ranks, "steps");
   result.step_median = seconds_to_duration(median(steps));

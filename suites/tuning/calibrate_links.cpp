@@ -16,6 +16,7 @@
 #include "results/files/machine.h"
 #include "suites/trial/child_task.h"
 #include "suites/trial/rank_assignment.h"
+#include "suites/tuning/calibrate.h"
 
 namespace hopbench {
 namespace {
@@ -193,19 +194,13 @@ std::string calibrate_links_rank(ChildChannel& channel, const ChildTask& job) {
   const TrialSpec& spec = job.spec;
   const Transport& transport = find_transport(spec.transport);
   if (transport.prepare != nullptr) transport.prepare();
-  WireOptions options{.rank = channel.rank(),
-                      .size = channel.size(),
-                      .peers = {},
-                      .interface = spec.interface,
-                      .connect_timeout = spec.rendezvous_timeout,
-                      .address = channel.address(),
-                      .body_bytes = kMostFloats * sizeof(float),
-                      .eager_bytes = std::size_t(spec.eager_bytes)};
+  std::vector<int> peers;
   for (int peer = 0; peer < channel.size(); ++peer) {
-    if (peer != channel.rank()) options.peers.push_back(peer);
+    if (peer != channel.rank()) peers.push_back(peer);
   }
-  std::unique_ptr<Wire> wire = transport.connect(options, channel);
-  if (spec.emulate) wire = std::make_unique<EmulatedWire>(std::move(wire), options.peers, kLinksFd);
+  std::unique_ptr<Wire> wire =
+      transport.connect(wire_options(spec, channel, peers, kMostFloats * sizeof(float)), channel);
+  if (spec.emulate) wire = std::make_unique<EmulatedWire>(std::move(wire), peers, kLinksFd);
   channel.ready();
   channel.board().slot(channel.rank()).phase = Phase::kRunning;
   LinkMeter meter(channel, *wire);
@@ -221,23 +216,13 @@ std::string calibrate_links_rank(ChildChannel& channel, const ChildTask& job) {
 }
 
 LinkFigures calibrate_links(const TrialSpec& spec, const std::atomic<int>* interrupts, Fleet* fleet) {
-  LaunchOptions options;
-  options.command = {"", "rank"};
-  options.ranks = spec.workers();
-  options.job = to_text(ChildTask{"calibrate_links", spec});
-  options.rendezvous_timeout = spec.rendezvous_timeout;
-  options.stall_timeout = spec.stall_timeout;
+  LaunchOptions options = launch_options(ChildTask{"calibrate_links", spec}, spec.workers(), interrupts);
   options.trial_timeout = std::max(spec.trial_timeout, options.ranks * (options.ranks - 1) * kPairLimit);
-  options.interrupts = interrupts;
   std::optional<LinkEmulator> links;
   if (spec.emulate) links.emplace(network_of(spec, make_plan(spec)), options.ranks, spec.seed, spec.repeat);
   options.links = links ? &*links : nullptr;
   place(options, spec, make_plan(spec), fleet);
-  const LaunchResult launched = launch(options);
-  if (!launched.ok) {
-    throw Error(launched.interrupted ? ExitCode::kInterrupted : ExitCode::kTrialsFailed,
-                "calibration of links failed: " + launched.failure.text);
-  }
+  const LaunchResult launched = launch_or_throw(options, "calibration of links");
   LinkFigures figures;
   for (std::size_t rank = 0; rank < launched.ranks.size(); ++rank) {
     const json said = json::parse(launched.ranks[rank].result);

@@ -53,15 +53,13 @@ const MeasureDraft* measure_of(const Draft& draft, const Layer& sections, Mistak
 // Returns the control unless [tune] names another: which worker will be slow is not known in advance.
 const ScenarioDraft* scenario_for(const Draft& draft, const MeasureDraft& measure, const Layer& sections,
                                   Mistakes& mistakes) {
-  const auto named = sections.find("tune.scenario");
-  if (named != sections.end()) {
-    std::vector<std::string> known;
-    for (const ScenarioDraft& scenario : draft.scenarios) {
-      if (scenario.name == named->second.text) return &scenario;
-      known.push_back(scenario.name);
-    }
-    mistakes.add(named->second.place, unknown("scenario", named->second.text, known));
-    return nullptr;
+  const auto asked = sections.find("tune.scenario");
+  if (asked != sections.end()) {
+    const std::string& name = asked->second.text;
+    const ScenarioDraft* found = named(draft.scenarios, name, &ScenarioDraft::name);
+    if (found == nullptr)
+      mistakes.add(asked->second.place, unknown("scenario", name, names_in(draft.scenarios, &ScenarioDraft::name)));
+    return found;
   }
   const auto own = scenarios_of(draft, measure);
   const auto control = [](const ScenarioDraft* scenario) { return scenario->homogeneous(); };
@@ -81,9 +79,10 @@ void check_suite(const Draft& draft, Mistakes& mistakes) {
   for (const Axis& axis : draft.axes) {
     const std::string name =
         axis.path.empty() ? fmt::format("protocol.{}.{}", toml_key(axis.variant), join(axis.parts, ".")) : axis.path;
-    mistakes.add(axis.place, fmt::format("[matrix] varies '{}', and tuning is for one setting of everything else: "
-                                         "choose one with --set '{}=VALUE'",
-                                         name, name));
+    mistakes.add(axis.place,
+                 "[matrix] varies '{}', and tuning is for one setting of everything else: "
+                 "choose one with --set '{}=VALUE'",
+                 name, name);
   }
   for (const Override& forced : draft.forced) {
     if (forced.measure.empty() && forced.path == "optimizer.lr")
@@ -95,14 +94,14 @@ void check_suite(const Draft& draft, Mistakes& mistakes) {
 void check_measure(const Frame& frame, Mistakes& mistakes) {
   const SourceLocation& here = frame.measure->place.line > 0 ? frame.measure->place : frame.draft.place;
   if (const Value& transport = frame.at("transport.name"); transport.text != "sim")
-    mistakes.add(
-        place_of(transport, here),
-        fmt::format("measure '{0}' has real processes, whose loss is known at the end only, and tuning is done "
-                    "in virtual time: --set 'measure.{0}.transport=sim'",
-                    frame.measure->name));
+    mistakes.add(place_of(transport, here),
+                 "measure '{0}' has real processes, whose loss is known at the end only, and tuning is done "
+                 "in virtual time: --set 'measure.{0}.transport=sim'",
+                 frame.measure->name);
   const Value& points = frame.at("run.evaluations");
   if (frame.at("run.target.loss").as_real() > 0 && points.is(T::kInteger) && points.integer == 0)
-    mistakes.add(place_of(points, here), "without 'evaluations' nobody knows when the target is reached: give some");
+    mistakes.add(place_of(points, here),
+                 "without 'evaluations' the time at which the target is reached is unknown: give some");
   const Value& lr = frame.at("optimizer.lr");
   if (!frame.has("tune.lr") && lr.as_real() <= 0)
     mistakes.add(place_of(lr, here), "'lr' is 0, so there is no grid around it: give [tune] lr = [LOW, HIGH]");
@@ -128,16 +127,17 @@ std::vector<KnobAxis> knobs_of(const Frame& frame, const VariantDraft& variant, 
     const Entry &knob = *item.find("knob"), &values = *item.find("values");
     const auto twice = [&](const KnobAxis& axis) { return axis.knob == knob.value.text; };
     if (std::any_of(axes.begin(), axes.end(), twice))
-      mistakes.add(knob.value.place, fmt::format("'{}' is tuned twice", knob.value.text));
+      mistakes.add(knob.value.place, "'{}' is tuned twice", knob.value.text);
     for (const Value& value : values.value.items) {
       VariantDraft copy = variant;
       set_variant(copy, {knob.value.text}, {knob.value.text, knob.value.place, value}, mistakes);
     }
     axes.push_back({knob.value.text, values.value.items});
     if (axes.size() == kMostKnobs + 1)
-      mistakes.add(item.place, fmt::format("at most {} knobs of a variant are tuned beside its learning rate: '{}' "
-                                           "has more, which others with the same budget have not",
-                                           kMostKnobs, variant.label));
+      mistakes.add(item.place,
+                   "at most {} knobs of a variant are tuned beside its learning rate: '{}' "
+                   "has more, which others with the same budget have not",
+                   kMostKnobs, variant.label);
   }
   const auto own = variant.optimizer.find("optimizer.name");
   const Value& optimizer = own == variant.optimizer.end() ? frame.at("optimizer.name") : own->second;
@@ -184,9 +184,9 @@ std::vector<TuneSetting> share_of(const Frame& frame, const VariantDraft& varian
   const int rates = int(std::size_t(trials) / combined);
   if (std::size_t(rates) * combined != std::size_t(trials) || rates < kFewestRates) {
     mistakes.add(place_of(frame.at("tune.knobs"), frame.draft.place),
-                 fmt::format("'{}' has {} trials for {} settings of its knobs: that must be a whole number of learning "
-                             "rates for each, {} at least",
-                             variant.label, trials, combined, kFewestRates));
+                 "'{}' has {} trials for {} settings of its knobs: that must be a whole number of learning "
+                 "rates for each, {} at least",
+                 variant.label, trials, combined, kFewestRates);
     return {};
   }
   const bool given = frame.has("tune.lr");
@@ -195,15 +195,14 @@ std::vector<TuneSetting> share_of(const Frame& frame, const VariantDraft& varian
   if (twice() && !given) grid = log_grid(tuning.low, tuning.high, rates, 4);  // 1000 of them differ
   if (twice()) {
     mistakes.add(place_of(frame.at(given ? "tune.lr" : "optimizer.lr"), frame.draft.place),
-                 fmt::format("{} learning rates from {} to {} are the same in three digits: widen 'lr'", rates,
-                             tuning.low, tuning.high));
+                 "{} learning rates from {} to {} are the same in three digits: widen 'lr'", rates, tuning.low,
+                 tuning.high);
   }
   return settings_of(axes, grid);
 }
 
 void check_labels(const Frame& frame, Mistakes& mistakes) {
-  std::vector<std::string> labels;
-  for (const VariantDraft& variant : frame.draft.variants) labels.push_back(variant.label);
+  const std::vector<std::string> labels = names_in(frame.draft.variants, &VariantDraft::label);
   for (const Value& item : frame.at("tune.knobs").items) {
     const Value& label = item.find("protocol")->value;
     if (std::find(labels.begin(), labels.end(), label.text) == labels.end())
@@ -211,20 +210,12 @@ void check_labels(const Frame& frame, Mistakes& mistakes) {
   }
 }
 
-void set_lr(VariantDraft& variant, double lr) {
-  Value value;
-  value.type = T::kReal;
-  value.real = lr;
-  value.place = variant.place;
-  variant.optimizer["optimizer.lr"] = value;
-}
-
 // Adds the trials of the i-th setting of every variant. These settings make a suite, which runs once per repeat.
 void add_trials(const Frame& frame, std::size_t i, Tuning& tuning, Mistakes& mistakes) {
   Draft draft = at_tuning_place(frame.draft, *frame.measure, *frame.scenario);
   for (std::size_t v = 0; v < draft.variants.size(); ++v) {
     const TuneSetting& setting = tuning.variants[v].settings[i];
-    set_lr(draft.variants[v], setting.lr);
+    draft.variants[v].optimizer["optimizer.lr"] = real_value(setting.lr, draft.variants[v].place);
     for (const auto& [knob, text] : setting.knobs) {
       const Value value = *parse_value(text, draft.place, mistakes);
       const std::vector<std::string> parts = parts_of(knob);

@@ -23,7 +23,7 @@ void check_import(const fuzz::Folder& folder, const Read& read) {
   write_trace(imported.rows, "fuzz", text);
   const std::string path = folder.put("written.csv", text.str());
   Imported again;
-  read_csv_rows({path}, {}, again);
+  read_csv_recording({path}, {}, again);
   HB_ASSERT_MSG(again.rows.size() == imported.rows.size(), text.str());
   const Decomposition decomposition = decompose(imported.rows);
   if (decomposition.steps > 0) HB_ASSERT(Trace::read(path)->steps() == decomposition.steps);
@@ -39,12 +39,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::string table = folder.put("table.csv", parts[0]);
   const std::vector<std::string> documents{folder.put("rank0.json", parts[1]), folder.put("rank1.json", parts[2])};
   Imported unused;
-  fuzz::accepts([&] { read_csv_rows({table}, {}, unused); }, table);
-  fuzz::accepts([&] { read_csv_rows({table}, {.rank = "a", .step = "b", .seconds = "c", .unit = "ns"}, unused); },
+  fuzz::accepts([&] { read_csv_recording({table}, {}, unused); }, table);
+  fuzz::accepts([&] { read_csv_recording({table}, {.rank = "a", .step = "b", .seconds = "c", .unit = "ns"}, unused); },
                 table);
   for (const std::string& document : documents)
     fuzz::accepts([&] { read_perfetto({document}, {}, true, unused); }, document);
-  check_import(folder, [&](Imported& to) { read_csv_rows({table}, {}, to); });
+  check_import(folder, [&](Imported& to) { read_csv_recording({table}, {}, to); });
   for (const int replicas : {0, 1, 2}) {
     const Layout layout{.replicas = replicas};
     check_import(folder, [&](Imported& to) { read_kineto(documents, layout, to); });

@@ -42,7 +42,7 @@ struct RankRecord {
   /// Its own iteration minus the slowest live worker's, over its own entries.
   double gap_mean = 0;
   std::int64_t gap_max = 0;
-  /// Pairs of a worker and its newest iteration whose vector or gradient this rank has averaged or applied, by worker.
+  /// Pairs (worker, iteration), by worker: the newest iteration of which this rank averaged or applied a vector.
   /// The rank's own entry is its newest iteration in a mean that other workers have. Of several servers, only the first
   /// one records this, unless each hears other workers (Node::hears_alone).
   std::vector<std::pair<int, Iter>> heard;

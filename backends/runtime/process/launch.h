@@ -18,6 +18,7 @@
 
 #include "backends/base/failure.h"
 #include "backends/base/local_place.h"
+#include "backends/base/process/limits.h"
 #include "backends/base/time.h"
 #include "backends/runtime/links/link_emulator.h"
 #include "backends/runtime/process/board.h"
@@ -40,9 +41,9 @@ struct LaunchOptions {
   std::string job;           // handed to every rank
   std::int64_t credits = 0;  // see Credits
   LocalPlace alone = {};     // of the rank, if it is the only one
-  Duration rendezvous_timeout{std::chrono::seconds(30)};
-  Duration stall_timeout{std::chrono::seconds(60)};  // no rank made progress for this long
-  Duration trial_timeout{std::chrono::minutes(30)};
+  Duration rendezvous_timeout = kRendezvousTimeout;
+  Duration stall_timeout = kStallTimeout;  // no rank made progress for this long
+  Duration trial_timeout = kTrialTimeout;
   std::int64_t warm_up = 0;  // iterations of a rank before those that are measured; a report of the limit names them
   Duration grace{std::chrono::milliseconds(500)};  // between asking survivors to end and killing them
   /// If set, a rank that dies after the start (by a signal, or by exiting without result and error) does not end the

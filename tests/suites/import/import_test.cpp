@@ -161,7 +161,7 @@ class ImportFiles : public testing::Test {
   Imported csv(const std::string& text, const CsvColumns& columns = {}) const {
     folder_.write("a.csv", text);
     Imported imported;
-    read_csv_rows({folder_ / "a.csv"}, columns, imported);
+    read_csv_recording({folder_ / "a.csv"}, columns, imported);
     finish_rows(imported, folder_ / "a.csv");
     return imported;
   }
@@ -299,7 +299,7 @@ TEST_F(ImportFiles, LayoutsAreSizesByName) {
 TEST_F(ImportFiles, APublicRecordingOfAPipelinedJobIsAsItWasPublished) {
   const std::string data = source_dir() + "/tests/data/import/";
   Imported expected;
-  read_csv_rows({data + "replicas-ST.csv"}, {}, expected);
+  read_csv_recording({data + "replicas-ST.csv"}, {}, expected);
   const Imported imported = perfetto({data + "timeline-ST.json.gz"});
   const Cells ours = cells_of(imported.rows), theirs = cells_of(expected.rows);
   ASSERT_EQ(theirs.size(), 16u);

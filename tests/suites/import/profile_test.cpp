@@ -1,5 +1,5 @@
 // Profiles of gradients: buckets and times from CSV, and from the header of a safetensors file.
-#include "suites/import/profile.h"
+#include "suites/language/profile.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -7,7 +7,6 @@
 #include <string>
 
 #include "backends/base/error.h"
-#include "suites/import/safetensors.h"
 #include "tests/folder.h"
 
 namespace hopbench {

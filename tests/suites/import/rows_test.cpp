@@ -22,7 +22,7 @@ class ImportRows : public testing::Test {
   Imported csv(const std::string& text, const CsvColumns& columns = {}, int skip = 0) const {
     folder_.write("a.csv", text);
     Imported imported;
-    read_csv_rows({folder_ / "a.csv"}, columns, imported);
+    read_csv_recording({folder_ / "a.csv"}, columns, imported);
     finish_rows(imported, "a.csv", skip);
     return imported;
   }

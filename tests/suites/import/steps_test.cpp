@@ -1,5 +1,5 @@
 // Steps of a rank whose parts come in any order.
-#include "suites/import/steps.h"
+#include "suites/import/marks.h"
 
 #include <gtest/gtest.h>
 

@@ -131,17 +131,19 @@ TEST(FaultsSuite, RefusesWhatAKindDoesNotHave) {
             "3: a crash needs a moment: give 'at' or 'iteration'\n");
   EXPECT_EQ(mistakes_of_fault("kind = \"leave\", ranks = [1], at = \"1s\", iteration = 3"),
             "3: 'at' and 'iteration' are two moments: give one\n");
-  EXPECT_EQ(mistakes_of_fault("kind = \"crash\", ranks = [1], at = \"1s\", lasts = \"1s\""),
-            "3: 'lasts' means nothing to a crash: it has at, ranks, iteration, restart, checkpoint\n");
+  EXPECT_EQ(
+      mistakes_of_fault("kind = \"crash\", ranks = [1], at = \"1s\", lasts = \"1s\""),
+      "3: 'lasts' is only allowed with kind leave, hang, cut; a crash has ranks, iteration, restart, checkpoint\n");
   EXPECT_EQ(mistakes_of_fault("kind = \"join\", ranks = [1]"), "3: a join needs a moment: give 'at'\n");
   EXPECT_EQ(mistakes_of_fault("kind = \"join\", ranks = [1], at = \"1s\", iteration = 3"),
-            "3: 'iteration' means nothing to a join: it has at, ranks\n");
+            "3: 'iteration' is only allowed with kind crash, leave, hang; a join has ranks\n");
   EXPECT_EQ(mistakes_of_fault("kind = \"hang\", ranks = [1], at = \"1s\""), "3: a hang needs 'lasts'\n");
   EXPECT_EQ(mistakes_of_fault("kind = \"cut\", ranks = [1], a = 0, at = \"1s\", lasts = \"1s\""),
-            "3: 'ranks' means nothing to a cut: it has at, a, b, lasts\n");
+            "3: 'ranks' is only allowed with kind crash, leave, join, hang; a cut has a, lasts, b\n");
   EXPECT_EQ(mistakes_of_fault("kind = \"cut\", at = \"1s\", lasts = \"1s\""), "3: a cut needs 'a'\n");
   EXPECT_EQ(mistakes_of_fault("kind = \"cut\", a = 0, iteration = 3, lasts = \"1s\""),
-            "3: a cut needs a moment: give 'at'\n3: 'iteration' means nothing to a cut: it has at, a, b, lasts\n");
+            "3: a cut needs a moment: give 'at'\n"
+            "3: 'iteration' is only allowed with kind crash, leave, hang; a cut has a, lasts, b\n");
   EXPECT_EQ(mistakes_of_fault("kind = \"cut\", a = 1, b = 1, at = \"1s\", lasts = \"1s\""),
             "3: 'a' and 'b' are one host: leave out 'b' to mean its NIC\n");
   EXPECT_EQ(mistakes_of_fault("kind = \"hang\", ranks = [1], at = \"1s\", lasts = \"0s\"").substr(0, 26),
@@ -261,9 +263,9 @@ TEST(FaultsSuite, ACrashWithARestartNeedsACheckpointAndATime) {
   EXPECT_EQ(mistakes_of_fault(R"(kind = "crash", ranks = [1], at = "4s", restart = "1s")"),
             "3: 'restart' needs 'checkpoint', the time between two of them\n");
   EXPECT_EQ(mistakes_of_fault(R"(kind = "crash", ranks = [1], at = "4s", checkpoint = "1s")"),
-            "3: 'checkpoint' means nothing without 'restart', the time that a restart takes\n");
+            "3: 'checkpoint' is only allowed with 'restart', the time that a restart takes\n");
   EXPECT_EQ(mistakes_of_fault(R"(kind = "crash", ranks = [1], iteration = 4, restart = "1s", checkpoint = "1s")"),
-            "3: a crash with 'restart' needs a time: give 'at' instead of 'iteration'\n");
+            "3: 'iteration' is only allowed without 'restart', which needs a time: give 'at' instead\n");
   EXPECT_NE(mistakes_of_fault(R"(kind = "hang", ranks = [1], at = "4s", lasts = "1s", restart = "1s")"), "");
 }
 
@@ -302,7 +304,7 @@ TEST(FaultsSuite, AbsencesComeFromAFile) {
   EXPECT_EQ(faults[1].at, at_s(2));
   EXPECT_EQ(faults[1].lasts, std::chrono::milliseconds(1500));
   EXPECT_EQ(mistakes_of("[[scenario]]\nname = \"x\"\nfaults = [" + at(", ranks = [1]") + "]\n"),
-            "3: 'ranks' means nothing beside 'file', which has all absences\n");
+            "3: 'ranks' is only allowed without 'file', which has all absences\n");
   for (const auto& [rows, why] : std::vector<std::pair<std::string, std::string>>{
            {"", ":1: the file is empty: its header must be rank,from,until"},
            {"rank,time\n", ":1: the header must be rank,from,until"},

@@ -211,7 +211,7 @@ TEST_F(LinkRulesSuite, MistakesAreNamed) {
   EXPECT_EQ(refused(phases + ", factor = 2, from = \"1s\", until = \"2s\", latency = \"1ms\""), "");
   EXPECT_EQ(refused(trace + ", end = \"error\", from = \"1s\", until = \"2s\""), "");
   EXPECT_THAT(refused("a = 0, kind = \"markow\""), HasSubstr("did you mean 'markov'?"));
-  EXPECT_EQ(refused("a = 0, bandwidth = 1e6, factor = 2"), "'factor' means nothing to a link without 'kind'\n");
+  EXPECT_EQ(refused("a = 0, bandwidth = 1e6, factor = 2"), "'factor' is only allowed with kind markov\n");
   EXPECT_EQ(refused("a = 0, kind = \"trace\""), "a trace link needs 'file'\n");
   EXPECT_EQ(refused("a = 0, kind = \"markov\", factor = 2, slow = \"1s\""), "a markov link needs 'normal'\n");
   EXPECT_EQ(refused(phases), "this link is never slow: give it a 'factor' or a 'latency_factor' above 1\n");
@@ -221,15 +221,16 @@ TEST_F(LinkRulesSuite, MistakesAreNamed) {
   EXPECT_THAT(refused("a = 0, kind = \"markov\", factor = 2, slow = \"1us\", normal = \"3s\""),
               HasSubstr("'slow' is 1us, out of range: it must be at least 1ms"));
   EXPECT_THAT(refused(phases + ", factor = 2, file = \"link.csv\""),
-              HasSubstr("'file' means nothing to a markov link"));
-  EXPECT_THAT(refused(trace + ", slow = \"1s\""), HasSubstr("'slow' means nothing to a trace link: it has file and"));
+              HasSubstr("'file' is only allowed with kind trace; a markov link has slow, normal,"));
+  EXPECT_THAT(refused(trace + ", slow = \"1s\""),
+              HasSubstr("'slow' is only allowed with kind markov; a trace link has file,"));
   EXPECT_EQ(refused(trace + ", bandwidth = 1e6"), "the trace has the link's bandwidth: leave out 'bandwidth'\n");
   EXPECT_EQ(refused(trace + ", latency = \"1ms\""), "the trace has the link's latency: leave out 'latency'\n");
-  EXPECT_THAT(refused(trace + ", slot = \"1s\""), HasSubstr("'slot' means nothing to map = \"fixed\""));
+  EXPECT_THAT(refused(trace + ", slot = \"1s\""), HasSubstr("'slot' is only allowed with a map that draws blocks"));
   EXPECT_THAT(refused(trace + ", map = \"block_bootstrap\""), HasSubstr("need 'slot', their length"));
   EXPECT_THAT(refused(trace + ", map = \"block_bootstrap\", slot = \"3s\""), HasSubstr("which ends at 2s"));
   EXPECT_THAT(refused(trace + ", map = \"block_bootstrap\", slot = \"1s\", end = \"hold\""),
-              HasSubstr("'end' is of map = \"fixed\""));
+              HasSubstr("end = \"hold\" is only allowed with map = \"fixed\""));
   EXPECT_THAT(refused(trace + ", map = \"resample_ranks\""), HasSubstr("unknown map 'resample_ranks'"));
   EXPECT_THAT(refused("a = 0, kind = \"trace\", file = \"workers.csv\""), HasSubstr("this trace is of workers"));
   EXPECT_THAT(
@@ -257,7 +258,8 @@ TEST_F(LinkRulesSuite, AreRefusedWhereLinksAre) {
   emulated.emplace_back("network.emulate=true");
   EXPECT_EQ(refused(phases, emulated), "");
   EXPECT_EQ(refused("a = 0, kind = \"trace\", file = \"link.csv\", end = \"error\"", emulated),
-            "end = \"error\" is of virtual time, but measure 'rate' has real processes: take \"wrap\" or \"hold\"\n");
+            "end = \"error\" is only allowed in virtual time, and measure 'rate' has real processes: take \"wrap\" or "
+            "\"hold\"\n");
 }
 
 TEST_F(LinkRulesSuite, ATrialFailsWhereARecordingWithAnErrorEnds) {

@@ -140,7 +140,7 @@ TEST(LinksSuite, TellsOfLinksOfHostsThatAreNotThere) {
   const auto has = [](const std::vector<std::string>& all, const std::string& note) {
     return std::find(all.begin(), all.end(), note) != all.end();
   };
-  const std::string note = "a link of host 2 is nobody's: the hosts are 0 to 1";
+  const std::string note = "a link names host 2, which no trial has: the hosts are 0 to 1";
   EXPECT_TRUE(has(notes("links = [{ a = 2, bandwidth = 1e6 }]\n"), note));
   EXPECT_TRUE(has(notes("links = [{ a = 0, b = 2, bandwidth = 1e6 }]\n"), note));
   EXPECT_TRUE(has(notes("[[scenario]]\nname = \"x\"\nlinks = [{ a = 2, bandwidth = 1e6 }]\n"), note));
@@ -160,9 +160,9 @@ TEST(LinksSuite, PutsHostsIntoRacks) {
 }
 
 TEST(LinksSuite, RefusesRacksThatAreNone) {
-  EXPECT_EQ(mistakes_of("[network]\nracks = 2\n"), "2: 'racks' mean nothing without 'uplink': give its bandwidth\n");
+  EXPECT_EQ(mistakes_of("[network]\nracks = 2\n"), "2: 'racks' is only allowed with 'uplink': give its bandwidth\n");
   EXPECT_EQ(mistakes_of("[network]\nuplink = 1e9\n"),
-            "2: 'uplink' means nothing without 'racks': say which host is in which\n");
+            "2: 'uplink' is only allowed with 'racks': say which host is in which rack\n");
   const std::string uplink = "[network]\nuplink = 1e9\n";
   EXPECT_EQ(mistakes_of(uplink + "racks = 5\n"), "3: 5 racks are more than there are hosts (4)\n");
   EXPECT_EQ(mistakes_of(uplink + "hosts = 2\nracks = [0, 1, 1]\n"), "4: 'racks' lists 3 hosts, but workers are on 2\n");
@@ -227,11 +227,11 @@ TEST(LinksSuite, TakesABurstWhereOnlySomePointsHaveQueues) {
 
 TEST(LinksSuite, RefusesQueuesWhereTheyMeanNothing) {
   const std::string sim = "[transport]\nname = \"sim\"\n[network]\n";
-  EXPECT_EQ(mistakes_of(sim + "burst = 1000.0\n"), "4: 'burst' means nothing without queue = \"fifo\"\n");
+  EXPECT_EQ(mistakes_of(sim + "burst = 1000.0\n"), "4: 'burst' is only allowed with queue = \"fifo\"\n");
   EXPECT_EQ(mistakes_of(sim + "queue = \"fifo\"\njitter = 0.5\n"),
-            "5: 'jitter' is of queue = \"fair\": leave one of them out\n");
+            "5: 'jitter' is only allowed with queue = \"fair\": leave out one of them\n");
   EXPECT_EQ(mistakes_of("[network]\nemulate = true\nqueue = \"fifo\"\n"),
-            "3: queue = \"fifo\" is of virtual time: emulated links share fairly\n");
+            "3: queue = \"fifo\" is only allowed in virtual time: emulated links share fairly\n");
   EXPECT_EQ(mistakes_of(sim + "queue = \"fifo\"\n[[scenario]]\nname = \"x\"\n"
                               "faults = [{ kind = \"cut\", a = 1, at = \"1s\", lasts = \"1s\" }]\n"),
             "7: scenario 'x' cuts links, but measure 'rate' has queue = \"fifo\", where links are never cut: take "

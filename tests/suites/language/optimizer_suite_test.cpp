@@ -52,12 +52,13 @@ TEST(OptimizerSuite, SgdLeavesNoTraceInTheTrial) {
 TEST(OptimizerSuite, RefusesWhatMeansNothing) {
   const std::string adamw = "name = \"adamw\"\n";
   EXPECT_THAT(why_refused(suite_optimized_by(adamw + "momentum = 0.9")),
-              HasSubstr("'optimizer.momentum' means nothing to optimizer"));
+              HasSubstr("'momentum' is only allowed with optimizer sgd; for adamw use 'beta1'"));
   EXPECT_THAT(why_refused(suite_optimized_by(adamw + "nesterov = true")),
-              HasSubstr("'optimizer.nesterov' means nothing to optimizer"));
+              HasSubstr("'nesterov' is only allowed with optimizer sgd"));
   EXPECT_THAT(why_refused(suite_optimized_by("beta1 = 0.8")),
-              HasSubstr("'optimizer.beta1' means nothing to optimizer 'sgd'"));
-  EXPECT_THAT(why_refused(suite_optimized_by("epsilon = 1e-6")), HasSubstr("only adamw has it"));
+              HasSubstr("'beta1' is only allowed with optimizer adamw"));
+  EXPECT_THAT(why_refused(suite_optimized_by("epsilon = 1e-6")),
+              HasSubstr("'epsilon' is only allowed with optimizer adamw"));
   EXPECT_THAT(why_refused(suite_optimized_by(adamw, "qg_dsgdm")), HasSubstr("puts its own momentum"));
   EXPECT_THAT(why_refused(suite_optimized_by(adamw, "allreduce", "linear_svm")), HasSubstr("are sparse"));
 }
@@ -69,13 +70,14 @@ TEST(OptimizerSuite, LetsAVariantHaveAnotherOptimizer) {
   const Suite suite = parse_suite(both, "o.toml", {});
   for (const TrialSpec& spec : suite.trials)
     EXPECT_EQ(spec.optimizer.kind, spec.label == "dpsgd" ? OptimizerKind::kAdamW : OptimizerKind::kSgd);
-  EXPECT_THAT(why_refused(both + "optimizer.momentum = 0.5\n"), HasSubstr("'optimizer.momentum' means nothing"));
+  EXPECT_THAT(why_refused(both + "optimizer.momentum = 0.5\n"),
+              HasSubstr("'momentum' is only allowed with optimizer sgd"));
 }
 
 TEST(OptimizerSuite, RefusesASharedValueOnce) {
   const std::string more = "[[protocol]]\nname = \"dpsgd\"\n";
   const std::string why = why_refused(suite_optimized_by("beta1 = 0.8") + more);
-  EXPECT_EQ(why.find("means nothing"), why.rfind("means nothing")) << why;
+  EXPECT_EQ(why.find("is only allowed"), why.rfind("is only allowed")) << why;
 }
 
 TEST(LossSuite, IsOnlyForProtocolsThatMayLoseMessages) {

@@ -81,7 +81,7 @@ TEST(ProfileSuite, MistakesAreNamed) {
   folder.write("p.csv", "bytes,seconds\n4000000,0.03\n");
   const std::string profile = "profile = \"" + (folder / "p.csv") + "\"\n";
   EXPECT_EQ(mistakes_of(suite_of("name = \"quadratic\"\n" + profile, "pace = \"10ms\"\n")),
-            "'profile' means nothing to model 'quadratic': only timing_only has one\n");
+            "'profile' is only allowed with model timing_only\n");
   EXPECT_EQ(mistakes_of(suite_of("name = \"timing_only\"\nsize = 5\n" + profile, "")),
             "'size' and 'profile' are two sizes: give one\n");
   EXPECT_EQ(mistakes_of(suite_of("name = \"timing_only\"\n" + profile, "pace = \"10ms\"\n")),

@@ -168,25 +168,32 @@ TEST_F(TraceSuite, MistakesAreNamed) {
   EXPECT_THAT(refused("kind = \"trace\", file = \"\""), HasSubstr("'file' is empty"));
   EXPECT_THAT(refused("kind = \"trace\", file = \"/none/none.csv\""), HasSubstr("/none/none.csv cannot be read"));
   EXPECT_THAT(refused(trace + ", factor = 2"),
-              HasSubstr("'factor' means nothing to a trace rule: it has file and map"));
+              HasSubstr("'factor' is only allowed with kind constant, bernoulli, markov; a trace rule has file, map,"));
   EXPECT_THAT(refused(trace + ", map = \"block_bootstrap\", block = 41"),
               HasSubstr("no 41 steps in a row: its longest run without a gap has 40"));
-  EXPECT_THAT(refused(trace + ", block = 2"), HasSubstr("'block' means nothing to map = \"fixed\""));
-  EXPECT_THAT(refused(trace + ", slot = \"1s\""), HasSubstr("'slot' is of a trace of times"));
-  EXPECT_THAT(refused(trace + ", per = \"time\""), HasSubstr("'per' means nothing to a trace rule"));
-  EXPECT_THAT(refused(trace + ", of = \"all\""), HasSubstr("of = \"all\" needs a trace of times"));
-  EXPECT_THAT(refused(trace + ", correlated = \"host\""), HasSubstr("'correlated' means nothing to a trace rule"));
-  EXPECT_THAT(refused(trace + ", map = \"resample_ranks\", end = \"hold\""), HasSubstr("'end' is of map = \"fixed\""));
+  EXPECT_THAT(refused(trace + ", block = 2"), HasSubstr("'block' is only allowed with a map that draws blocks"));
+  EXPECT_THAT(
+      refused(trace + ", slot = \"1s\""),
+      HasSubstr(
+          "'slot' is only allowed with a trace of factors (rank,time,factor); for a trace of seconds use 'block'"));
+  EXPECT_THAT(refused(trace + ", per = \"time\""), HasSubstr("per = \"time\" is only allowed with rules that draw"));
+  EXPECT_THAT(refused(trace + ", of = \"all\""), HasSubstr("of = \"all\" is only allowed with a trace of factors"));
+  EXPECT_THAT(refused(trace + ", correlated = \"host\""),
+              HasSubstr("correlated = \"host\" is only allowed with rules that draw"));
+  EXPECT_THAT(refused(trace + ", map = \"resample_ranks\", end = \"hold\""),
+              HasSubstr("end = \"hold\" is only allowed with map = \"fixed\""));
   EXPECT_THAT(refused(trace + ", map = \"fixd\""), HasSubstr("did you mean 'fixed'?"));
   EXPECT_THAT(refused(trace, {"run.world_size=3"}),
               HasSubstr("replays 2 ranks on 3 workers: set map = \"resample_ranks\""));
   for (const char* some : {"[1]", "\"drawn\""})
-    EXPECT_EQ(refused(trace + ", ranks = " + some),
-              "'ranks' means nothing to a trace of seconds, which replaces the pace of all workers: take a trace of "
-              "factors (rank,time,factor) to slow some of them\n");
+    EXPECT_EQ(
+        refused(trace + ", ranks = " + some),
+        "'ranks' is only allowed with a trace of factors (rank,time,factor): one of seconds replaces the pace of all "
+        "workers\n");
   EXPECT_EQ(refused(trace + ", ranks = [1, 0], from = \"0s\""), "") << "all of them, always";
   for (const std::string key : {"from", "until"})
-    EXPECT_THAT(refused(trace + ", " + key + " = \"1s\""), HasSubstr("'" + key + "' means nothing to a trace of sec"));
+    EXPECT_THAT(refused(trace + ", " + key + " = \"1s\""),
+                HasSubstr("'" + key + "' is only allowed with a trace of factors"));
   EXPECT_THAT(refused(trace + ", scale = 0"), HasSubstr("'scale' must be above 0: the seconds of the trace"));
   EXPECT_EQ(refused(times + ", ranks = [1], from = \"1s\"", {"run.world_size=3", "topology.name=ring"}), "");
   folder_.write("three.csv", "rank,time,factor\n0,0,1\n1,1,3\n2,2,1\n");
@@ -206,14 +213,17 @@ TEST_F(TraceSuite, MistakesAreNamed) {
               HasSubstr("replays 40 steps with end = \"error\", but 'allreduce' does"));
   EXPECT_THAT(refused(trace + ", end = \"error\"", {"run.samples=5000"}), HasSubstr("the run ends after samples"));
   EXPECT_THAT(refused(trace + " }, { " + trace), HasSubstr("two traces of seconds"));
-  EXPECT_THAT(refused(times + ", block = 2"), HasSubstr("'block' is of a trace of steps"));
-  EXPECT_THAT(refused(times + ", scale = 2"), HasSubstr("'scale' is of a trace of seconds"));
-  EXPECT_THAT(refused(times + ", map = \"block_bootstrap\""), HasSubstr("blocks of a trace of times need 'slot'"));
+  EXPECT_THAT(
+      refused(times + ", block = 2"),
+      HasSubstr(
+          "'block' is only allowed with a trace of seconds (rank,step,seconds); for a trace of factors use 'slot'"));
+  EXPECT_THAT(refused(times + ", scale = 2"), HasSubstr("'scale' is only allowed with a trace of seconds"));
+  EXPECT_THAT(refused(times + ", map = \"block_bootstrap\""), HasSubstr("blocks of time need 'slot'"));
   EXPECT_THAT(refused(times + ", map = \"block_bootstrap\", slot = \"3s\""), HasSubstr("which ends at 2s"));
   EXPECT_EQ(refused(times + ", map = \"block_bootstrap\", slot = \"1s\", of = \"all\""), "");
   EXPECT_THAT(refused("kind = \"markov\", factor = 2, slow = \"1s\""), HasSubstr("a markov rule needs 'normal'"));
   EXPECT_THAT(refused("kind = \"markov\", factor = 2, slow = \"1s\", normal = \"1s\", per = \"time\""),
-              HasSubstr("'per' means nothing to a markov rule"));
+              HasSubstr("per = \"time\" is only allowed with rules that draw"));
   EXPECT_EQ(refused("kind = \"markov\", factor = 2, slow = \"1s\", normal = \"1s\", of = \"all\""), "");
 }
 

@@ -343,9 +343,9 @@ TEST(TuneMistakes, AreToldWithTheirPlaces) {
       mistakes_of(suite + "[matrix]\n\"topology.name\" = [\"ring\", \"complete\"]\n", sets({"topology.name=ring"})),
       "");
   EXPECT_SAYS(mistakes_of(suite + "[matrix]\nprotocol.\"hop a\".max_ig = [2, 5]\n"), "protocol.\"hop a\".max_ig");
-  EXPECT_SAYS(mistakes_of(suite + "[matrix]\n\"tune.trials\" = [3, 4]\n"), "of the whole suite");
+  EXPECT_SAYS(mistakes_of(suite + "[matrix]\n\"tune.trials\" = [3, 4]\n"), "for the whole suite");
   EXPECT_SAYS(mistakes_of(suite + "tune.trials = 4\n"),
-              "t.toml:33:6: 'trials' is of the whole suite: it belongs in [tune]");
+              "t.toml:33:6: 'trials' is only allowed in [tune]: it is the same for the whole suite");
   EXPECT_SAYS(mistakes_of(tuned(suite)), "tuned already");
 }
 

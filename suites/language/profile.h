@@ -20,13 +20,24 @@ struct Profile {
 /// Reads a profile. Error(kUsage), with the place, if the file is not of one of two kinds:
 ///
 ///   NAME.safetensors  the headers of such a file, with all its shards if it is one of several, or of those that
-///                     NAME.safetensors.index.json lists (safetensors.h). Tensors are put into buckets like those of
+///                     NAME.safetensors.index.json lists. Tensors are put into buckets like those of
 ///                     PyTorch's DistributedDataParallel: in reverse order, a bucket is complete once it has 25 MiB,
 ///                     the first one 1 MiB. The forward pass takes a third of the time, each bucket of the backward
 ///                     pass a share as large as its bytes.
 ///   any other name    CSV with the header bytes,seconds: a row for each bucket, in the order in which they become
 ///                     complete, and the time since the one before. The first row's time has the forward pass in it.
 Profile read_profile(const std::string& path);
+
+/// Returns the bytes of each tensor with a gradient, in the likely order of the model. Only tensors of floating-point
+/// numbers have one, and running means and variances do not. The library that writes such files sorts tensors by type
+/// and name. If all files are sorted so, tensors are put into the order that their names suggest: embeddings and stems
+/// first, final normalizations and heads last, numbers by value. Else the order of the file is kept.
+/// Error(kUsage) with the file if it is not a safetensors file, ends within its data, or if its tensors overlap, leave
+/// holes, have types that are not known or shapes of other sizes, or are not those that the index lists.
+std::vector<std::uint64_t> read_safetensors(const std::string& path);
+/// Returns the paths of all files of the model that `path` is of: a file alone; all shards, if its name is that of one
+/// (model-00001-of-00003.safetensors); or those that an index (model.safetensors.index.json) lists.
+std::vector<std::string> safetensors_files(const std::string& path);
 
 /// Returns the profile of a gradient of `bytes` bytes (1 or more) in DistributedDataParallel's buckets, with the times
 /// of a .safetensors file. It has at most 128 buckets: those of a gradient above 3.3 GB are larger.

@@ -1,4 +1,4 @@
-#include "backends/runtime/csv_rows.h"
+#include "backends/base/files/csv.h"
 
 #include <fmt/format.h>
 
@@ -11,25 +11,27 @@
 #include "backends/base/printable.h"
 
 namespace hopbench {
-namespace {
-
-std::string_view trimmed(std::string_view text) {
-  const std::size_t first = text.find_first_not_of(" \t");
-  if (first == std::string_view::npos) return "";
-  return text.substr(first, text.find_last_not_of(" \t") - first + 1);
-}
-
-std::vector<std::string_view> cells_in(std::string_view line) {
-  std::vector<std::string_view> cells;
+void split_row(std::string_view line, char separator, std::vector<std::string_view>& cells) {
+  constexpr std::string_view kBlanks = " \t";
+  cells.clear();
   for (std::size_t begin = 0;;) {
-    const std::size_t end = line.find(',', begin);
-    cells.push_back(trimmed(line.substr(begin, end - begin)));
-    if (end == std::string_view::npos) return cells;
+    std::size_t from = begin;
+    if (begin < line.size() && line[begin] == '"') {
+      from = begin + 1;
+      while ((from = line.find('"', from)) != std::string_view::npos && from + 1 < line.size() && line[from + 1] == '"')
+        from += 2;
+      if (from == std::string_view::npos) from = line.size();
+    }
+    const std::size_t end = std::min(line.find(separator, from), line.size());
+    std::string_view cell = line.substr(begin, end - begin);
+    cell.remove_prefix(std::min(cell.find_first_not_of(kBlanks), cell.size()));
+    cell = cell.substr(0, cell.find_last_not_of(kBlanks) + 1);
+    if (cell.size() >= 2 && cell.front() == '"' && cell.back() == '"') cell = cell.substr(1, cell.size() - 2);
+    cells.push_back(cell);
+    if (end >= line.size()) return;
     begin = end + 1;
   }
 }
-
-}  // namespace
 
 Error csv_error(const std::string& path, int line, const std::string& why) {
   return usage_error(printable(fmt::format("{}:{}: {}", path, line, why)));
@@ -46,12 +48,14 @@ int read_csv_rows(const std::string& path, const char* what, const CsvRow& row) 
   if (!file) throw unreadable(std::strerror(errno));
   constexpr std::string_view kMark = "\xEF\xBB\xBF";  // of UTF-8, which spreadsheets write
   int number = 0;
+  std::vector<std::string_view> cells;
   for (std::string line; std::getline(file, line);) {
     ++number;
     if (number == 1 && line.starts_with(kMark)) line.erase(0, kMark.size());
     if (line.ends_with('\r')) line.pop_back();
     if (line.empty() || line.starts_with('#')) continue;
-    if (const std::string why = row(line, cells_in(line)); !why.empty()) throw csv_error(path, number, why);
+    split_row(line, ',', cells);
+    if (const std::string why = row(line, cells); !why.empty()) throw csv_error(path, number, why);
   }
   return std::max(number, 1);
 }

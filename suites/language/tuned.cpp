@@ -33,12 +33,10 @@ const std::vector<Value>& recorded_variants(const Draft& draft) {
 std::multimap<std::string, std::string> present_marks(const Draft& draft) {
   const std::string measure = text_at(draft.tuning, "tuning.measure");
   const std::string scenario = text_at(draft.tuning, "tuning.scenario");
-  const auto m = std::find_if(draft.measures.begin(), draft.measures.end(),
-                              [&](const MeasureDraft& other) { return other.name == measure; });
-  const auto s = std::find_if(draft.scenarios.begin(), draft.scenarios.end(),
-                              [&](const ScenarioDraft& other) { return other.name == scenario; });
+  const MeasureDraft* m = named(draft.measures, measure, &MeasureDraft::name);
+  const ScenarioDraft* s = named(draft.scenarios, scenario, &ScenarioDraft::name);
   std::multimap<std::string, std::string> marks;
-  if (m == draft.measures.end() || s == draft.scenarios.end()) return marks;
+  if (m == nullptr || s == nullptr) return marks;
   Mistakes ignored;  // the scenario may belong to no measure, and is then not checked
   for (const TrialSpec& trial : expand(at_tuning_place(draft, *m, *s), ignored))
     marks.emplace(trial.label, settings_mark(trial));
@@ -111,10 +109,7 @@ Draft at_tuning_place(const Draft& draft, const MeasureDraft& measure, const Sce
   place.measures = {measure};
   place.measures.front().scenarios.clear();
   place.scenarios = {scenario};
-  Value one;
-  one.type = Value::Type::kInteger;
-  one.integer = 1;
-  place.forced.push_back({"", "run.repeats", one});
+  place.forced.push_back({"", "run.repeats", integer_value(1, draft.place)});
   place.forced.push_back({"", "run.order", text_value("sequential", draft.place)});
   return place;
 }
