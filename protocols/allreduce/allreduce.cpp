@@ -12,7 +12,6 @@
 #include "protocols/node/node.h"
 
 namespace hopbench::allreduce::allreduce {
-namespace {
 
 void allreduce(Node& self, const KnobValues& knobs) {
   Vec x = self.initial();
@@ -28,8 +27,6 @@ void allreduce(Node& self, const KnobValues& knobs) {
     self.report(k + 1, x);
   }
 }
-
-}  // namespace
 
 const Protocol& allreduce_protocol() {
   static const Protocol protocol{

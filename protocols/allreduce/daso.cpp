@@ -16,7 +16,6 @@
 #include "protocols/node/collectives.h"
 
 namespace hopbench::allreduce::daso {
-namespace {
 
 void daso(Node& self, const KnobValues& knobs) {
   BetweenHosts between(self, knobs);
@@ -65,8 +64,6 @@ std::vector<Knob> all_knobs() {
           {"wait", 1, 0, 1'000'000, {}, "b: iterations after which such an average is taken in", "code"},
           {"warm_up", 0, 0, 1'000'000'000, {}, "first iterations, with an average between hosts in each", "code"}};
 }
-
-}  // namespace
 
 const Protocol& daso_protocol() {
   static const Protocol protocol{

@@ -15,7 +15,6 @@
 #include "protocols/allreduce/balanced.h"
 
 namespace hopbench::allreduce::dynamic_batching {
-namespace {
 
 BatchBounds bounds_of(int batch, const KnobValues& knobs) {
   return bounds_around(batch, knobs.real("min_batch"), knobs.real("max_batch"), knobs);
@@ -101,8 +100,6 @@ std::vector<Knob> own_knobs() {
       {"max_batch", 1000.0, 1, 1000, {}, "b_max, in first batches", "paper"},
   };
 }
-
-}  // namespace
 
 const Protocol& dynamic_batching_protocol() {
   static const Protocol protocol = with_balanced_batches(

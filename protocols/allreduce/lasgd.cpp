@@ -14,7 +14,6 @@
 #include "protocols/node/node.h"
 
 namespace hopbench::allreduce::lasgd {
-namespace {
 
 /// Takes in the mean of the round before, if there was one, to which `contributed` was this worker's part.
 void correct(Node& self, Vec& x, const Payload& contributed, BackgroundMean& rounds) {
@@ -57,8 +56,6 @@ void lasgd(Node& self, const KnobValues&) {
 }
 
 std::vector<Edge> links(const Setting& setting) { return groups::ring_links(groups::all_workers(setting)); }
-
-}  // namespace
 
 const Protocol& lasgd_protocol() {
   static const Protocol protocol{

@@ -18,7 +18,6 @@
 #include "protocols/allreduce/prediction.h"
 
 namespace hopbench::allreduce::lb_bsp {
-namespace {
 
 BatchBounds bounds_of(int batch, const KnobValues& knobs) {
   return bounds_around(batch, 0, knobs.real("memory_limit"), knobs);
@@ -120,8 +119,6 @@ std::vector<Knob> own_knobs() {
       {"memory_limit", 1000.0, 1, 1000, {}, "largest batch that fits (x_o), in first batches", "memory H"},
   };
 }
-
-}  // namespace
 
 const Protocol& lb_bsp_protocol() {
   static const Protocol protocol = with_balanced_batches(

@@ -8,7 +8,6 @@
 #include "protocols/node/node.h"
 
 namespace hopbench::allreduce::local_sgd {
-namespace {
 
 void local_sgd(Node& self, const KnobValues& knobs) {
   const Iter period = knobs.integer("period");
@@ -25,8 +24,6 @@ std::vector<Edge> links(const Setting& setting) { return groups::ring_links(grou
 
 // From one average to the next, no other worker holds a worker back.
 int free_run(const KnobValues& knobs) { return knobs.integer("period"); }
-
-}  // namespace
 
 const Protocol& local_sgd_protocol() {
   static const Protocol protocol{

@@ -13,7 +13,6 @@
 #include "protocols/node/node.h"
 
 namespace hopbench::allreduce::selsync {
-namespace {
 
 /// Returns the weight of the newest norm in the average: N / 100 in the paper.
 double smoothing_factor(const Node& self, const KnobValues& knobs) {
@@ -67,8 +66,6 @@ std::vector<Knob> all_knobs() {
           {"window", 25, 1, 100000, {}, "norms that are averaged; so many first iterations are synchronised", "paper"},
           {"smoothing", 0.0, 0, 1, {}, "weight of the newest norm in their average; 0: workers / 100", "paper"}};
 }
-
-}  // namespace
 
 const Protocol& selsync_protocol() {
   static const Protocol protocol{

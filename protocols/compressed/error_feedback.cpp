@@ -18,7 +18,6 @@
 #include "protocols/node/collectives.h"
 
 namespace hopbench::compressed::error_feedback {
-namespace {
 
 /// A worker's side of the compression: what it sends, and what it keeps for later.
 class Feedback {
@@ -98,8 +97,6 @@ void error_feedback(Node& self, const KnobValues& knobs) {
 std::vector<Edge> links(const Setting& setting) { return groups::all_pairs(setting.workers); }
 
 std::vector<std::string> compressors() { return {"top_k", "sign", "random_k", "qsgd", "none"}; }
-
-}  // namespace
 
 const Protocol& error_feedback_protocol() {
   static const Protocol protocol{

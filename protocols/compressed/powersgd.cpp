@@ -13,7 +13,6 @@
 #include "protocols/node/collectives.h"
 
 namespace hopbench::compressed::powersgd {
-namespace {
 
 struct Mean {
   Vec values;
@@ -50,8 +49,6 @@ void powersgd(Node& self, const KnobValues& knobs) {
 }
 
 std::vector<Edge> links(const Setting& setting) { return groups::ring_links(groups::all_workers(setting)); }
-
-}  // namespace
 
 const Protocol& powersgd_protocol() {
   static const Protocol protocol{

@@ -17,7 +17,6 @@
 #include "protocols/groups/groups.h"
 
 namespace hopbench::cut::a_edit {
-namespace {
 
 void a_edit(Node& self, const KnobValues& knobs) {
   WeightedRounds rounds(self, knobs);
@@ -60,8 +59,6 @@ std::vector<Knob> all_knobs() {
       {"limit", 3.0, 0, 1e9, {}, "deviations above the moving average from which a length is an anomaly", "memory M"},
       {"clip", 10.0, 1e-9, 1e9, {}, "length of the longest outer gradient", "memory M"}};
 }
-
-}  // namespace
 
 const Protocol& a_edit_protocol() {
   static const Protocol protocol{

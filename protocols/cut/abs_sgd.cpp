@@ -12,7 +12,6 @@
 #include "protocols/groups/groups.h"
 
 namespace hopbench::cut::abs_sgd {
-namespace {
 
 constexpr const char* kWhy = "the mean of the gradients before";
 
@@ -52,8 +51,6 @@ void abs_sgd(Node& self, const KnobValues& knobs) {
 }
 
 std::vector<Edge> links(const Setting& setting) { return groups::ring_links(groups::all_workers(setting)); }
-
-}  // namespace
 
 const Protocol& abs_sgd_protocol() {
   static const Protocol protocol{

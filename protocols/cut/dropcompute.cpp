@@ -14,7 +14,6 @@
 #include "protocols/node/node.h"
 
 namespace hopbench::cut::dropcompute {
-namespace {
 
 constexpr const char* kWhy = "gradients of all workers";
 
@@ -112,8 +111,6 @@ void dropcompute(Node& self, const KnobValues& knobs) {
 }
 
 std::vector<Edge> links(const Setting& setting) { return groups::all_pairs(setting.workers); }
-
-}  // namespace
 
 const Protocol& dropcompute_protocol() {
   static const Protocol protocol{

@@ -19,7 +19,6 @@
 #include "protocols/node/node.h"
 
 namespace hopbench::gossip::adpsgd {
-namespace {
 
 bool is_active(int rank) { return rank % 2 == 0; }
 
@@ -123,8 +122,6 @@ std::string note(const Setting& setting) {
   if (unused > kNamed) named += " and " + std::to_string(unused - kNamed) + " more";
   return "uses no edges between two even or two odd ranks: " + named + " of topology '" + setting.graph.name() + "'";
 }
-
-}  // namespace
 
 const Protocol& adpsgd_protocol() {
   static const Protocol protocol{

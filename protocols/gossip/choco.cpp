@@ -17,7 +17,6 @@
 #include "protocols/node/node.h"
 
 namespace hopbench::gossip::choco {
-namespace {
 
 constexpr double kAuthorsStep = 0.45;  // for sign on a ring of 8
 
@@ -116,8 +115,6 @@ std::string refuse(const Setting& setting) {
   if (setting.graph.undirected()) return unconnected(setting.graph);
   return "topology '" + setting.graph.name() + "' has edges of one direction: the mixing weights are symmetric";
 }
-
-}  // namespace
 
 const Protocol& choco_protocol() {
   static const Protocol protocol{

@@ -11,7 +11,6 @@
 #include "protocols/node/node.h"
 
 namespace hopbench::gossip::dpsgd {
-namespace {
 
 /// Returns true if every neighbour's model weighs as much as the worker's own. A directed graph has no symmetric
 /// weights.
@@ -77,8 +76,6 @@ std::string note(const Setting& setting) {
 
 constexpr const char* kMixing =
     "W; metropolis: doubly stochastic on undirected graphs (on a directed one uniform); uniform: 1 / (in-degree + 1)";
-
-}  // namespace
 
 const Protocol& dpsgd_protocol() {
   static const Protocol protocol{

@@ -14,7 +14,6 @@
 #include "protocols/groups/groups.h"
 
 namespace hopbench::gossip::dsgd_aau {
-namespace {
 
 void dsgd_aau(Node& self, const KnobValues&) {
   if (self.is_server()) return control_rounds(self, Rounds::kOnTheirOwn);
@@ -31,8 +30,6 @@ void dsgd_aau(Node& self, const KnobValues&) {
     self.report(k + 1, x);
   }
 }
-
-}  // namespace
 
 const Protocol& dsgd_aau_protocol() {
   static const Protocol protocol{

@@ -15,7 +15,6 @@
 #include "protocols/node/micro_batches.h"
 
 namespace hopbench::gossip::dybw {
-namespace {
 
 void train(Node& self, const KnobValues& knobs) {
   const int controller = self.servers().front(), parts = knobs.integer("parts");
@@ -47,8 +46,6 @@ void train(Node& self, const KnobValues& knobs) {
 void dybw(Node& self, const KnobValues& knobs) {
   return self.is_server() ? control_rounds(self, Rounds::kTogether) : train(self, knobs);
 }
-
-}  // namespace
 
 const Protocol& dybw_protocol() {
   static const Protocol protocol{

@@ -15,7 +15,6 @@
 #include "protocols/node/node.h"
 
 namespace hopbench::gossip::gossipgrad {
-namespace {
 
 class Partners {
  public:
@@ -68,8 +67,6 @@ std::vector<Edge> links(const Setting& setting) {
   }
   return {edges.begin(), edges.end()};
 }
-
-}  // namespace
 
 const Protocol& gossipgrad_protocol() {
   static const Protocol protocol{

@@ -15,7 +15,6 @@
 #include "protocols/groups/group_average.h"
 
 namespace hopbench::gossip::matcha {
-namespace {
 
 /// Returns the partners of iteration k, by a draw that is common to all workers.
 Exchange drawn(const Node& self, const MatchaPlan& plan, Iter k) {
@@ -47,8 +46,6 @@ void matcha(Node& self, const KnobValues& knobs) {
     self.report(k + 1, x);
   }
 }
-
-}  // namespace
 
 const Protocol& matcha_protocol() {
   static const Protocol protocol{

@@ -17,7 +17,6 @@
 #include "protocols/groups/groups.h"
 
 namespace hopbench::gossip::netmax {
-namespace {
 
 constexpr Kind kNoMore = kSkip;
 
@@ -104,8 +103,6 @@ std::vector<Edge> links(const Setting& setting) {
   }
   return all;
 }
-
-}  // namespace
 
 const Protocol& netmax_protocol() {
   static const Protocol protocol{

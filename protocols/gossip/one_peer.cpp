@@ -11,7 +11,6 @@
 #include "protocols/groups/group_average.h"
 
 namespace hopbench::gossip::one_peer {
-namespace {
 
 /// Returns L, the number of iterations after which the distances start again.
 Iter turn_of(int workers) {
@@ -47,8 +46,6 @@ std::vector<Edge> links(const Setting& setting) {
   }
   return {edges.begin(), edges.end()};
 }
-
-}  // namespace
 
 const Protocol& one_peer_protocol() {
   static const Protocol protocol{

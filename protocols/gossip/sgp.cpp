@@ -16,7 +16,6 @@
 #include "protocols/node/node.h"
 
 namespace hopbench::gossip::sgp {
-namespace {
 
 bool on_topology(const KnobValues& knobs) { return knobs.text("graph") == "topology"; }
 
@@ -72,8 +71,6 @@ std::vector<Edge> links(const Setting& setting) {
 }
 
 std::string refuse(const Setting& setting) { return on_topology(setting.knobs) ? unconnected(setting.graph) : ""; }
-
-}  // namespace
 
 const Protocol& sgp_protocol() {
   static const Protocol protocol{

@@ -15,7 +15,6 @@
 #include "protocols/node/node.h"
 
 namespace hopbench::groups::ds_sync {
-namespace {
 
 /// Returns the divisor of n nearest to its root (the smaller of two), or the rounded root if n is prime.
 int side_of_grid(int n) {
@@ -119,8 +118,6 @@ std::string refuse(const Setting& setting) {
 
 // Not checked against the paper's text: which workers form a row if hosts matter (medium confidence).
 bool experimental(const KnobValues& knobs) { return knobs.text("division") == "hosts"; }
-
-}  // namespace
 
 const Protocol& ds_sync_protocol() {
   static const Protocol protocol{

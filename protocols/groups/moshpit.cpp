@@ -16,7 +16,6 @@
 #include "protocols/node/node.h"
 
 namespace hopbench::groups::moshpit {
-namespace {
 
 int side_of(int workers, int dimensions) {
   int side = 1;
@@ -78,8 +77,6 @@ std::string refuse(const Setting& setting) {
 }
 
 int free_run(const KnobValues& knobs) { return knobs.integer("period"); }
-
-}  // namespace
 
 const Protocol& moshpit_protocol() {
   static const Protocol protocol{

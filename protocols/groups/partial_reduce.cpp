@@ -18,7 +18,6 @@
 #include "protocols/node/node.h"
 
 namespace hopbench::groups::partial_reduce {
-namespace {
 
 int window_of(const KnobValues& knobs, int workers) {
   if (!knobs.flag("avoid_frozen")) return 0;
@@ -92,8 +91,6 @@ std::vector<Knob> all_knobs() {
       {"window", 0, 0, 100000, {}, "in groups; 0: four times as many as are needed at the least", "ours"},
   };
 }
-
-}  // namespace
 
 const Protocol& partial_reduce_protocol() {
   static const Protocol protocol{

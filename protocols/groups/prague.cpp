@@ -18,7 +18,6 @@
 #include "protocols/node/node.h"
 
 namespace hopbench::groups::prague {
-namespace {
 
 constexpr int kUsualSize = 3;  // by default
 
@@ -121,8 +120,6 @@ std::vector<Knob> all_knobs() {
       {"slow_threshold", 4, 0, 1000, {}, "smart: who asked over so many times less is left out; 0: nobody", "ours"},
   };
 }
-
-}  // namespace
 
 const Protocol& prague_protocol() {
   static const Protocol protocol{

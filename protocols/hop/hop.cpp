@@ -23,7 +23,6 @@
 #include "protocols/node/node.h"
 
 namespace hopbench::hop::hop {
-namespace {
 
 /// Returns the number of iterations to advance (H7): never past the slowest out-neighbour, so never past the last
 /// iteration. An advance by one is not a jump, because the updates that a jump of one would need are used already.
@@ -121,8 +120,6 @@ bool experimental(const KnobValues& knobs) {
   const HopSettings set(knobs);
   return set.skips() || set.acknowledges || set.check_receiver || !set.reuse;
 }
-
-}  // namespace
 
 const Protocol& hop_protocol() {
   static const Protocol protocol{

@@ -11,7 +11,6 @@
 #include "protocols/server/shard.h"
 
 namespace hopbench::late::dc_asgd {
-namespace {
 
 float lambda_of(const KnobValues& knobs) {
   const double wanted = knobs.real("lambda");
@@ -75,8 +74,6 @@ std::vector<Knob> all_knobs() {
       {"decay", 0.95, 0, 0.999999, {}, "adaptive: what the mean square keeps at each gradient", "memory H"},
   });
 }
-
-}  // namespace
 
 const Protocol& dc_asgd_protocol() {
   static const Protocol protocol = server::asynchronous(

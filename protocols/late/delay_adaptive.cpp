@@ -14,7 +14,6 @@
 #include "protocols/server/verdicts.h"
 
 namespace hopbench::late::delay_adaptive {
-namespace {
 
 bool is_inverse(const KnobValues& knobs) { return knobs.text("rule") == "inverse"; }
 
@@ -30,8 +29,6 @@ void delay_adaptive(Node& self, const KnobValues& knobs) {
 
 // With equal workers every delay is n - 1: under "inverse" n steps of 1 / n already make one.
 int gradients_per_update(const Setting& setting) { return is_inverse(setting.knobs) ? setting.workers : 1; }
-
-}  // namespace
 
 const Protocol& delay_adaptive_protocol() {
   static const Protocol protocol = server::asynchronous(

@@ -12,7 +12,6 @@
 #include "protocols/server/verdicts.h"
 
 namespace hopbench::late::gba {
-namespace {
 
 int batches_per_step(const Setting& setting) {
   const int wanted = setting.knobs.integer("batches");
@@ -33,8 +32,6 @@ void gba(Node& self, const KnobValues& knobs) {
                                 .mark = [&](Iter) { return fetched++ / batches; },
                                 .divisor = batches});
 }
-
-}  // namespace
 
 const Protocol& gba_protocol() {
   static const Protocol protocol = server::asynchronous(

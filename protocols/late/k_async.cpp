@@ -13,7 +13,6 @@
 #include "protocols/server/verdicts.h"
 
 namespace hopbench::late::k_async {
-namespace {
 
 int gradients_of(const Setting& setting) {
   const int wanted = setting.knobs.integer("k");
@@ -54,8 +53,6 @@ std::vector<Knob> all_knobs() {
 
 constexpr std::string_view kPaper =
     "Dutta, Joshi, Ghosh, Dube, Nagpurkar: Slow and Stale Gradients Can Win the Race, AISTATS 2018";
-
-}  // namespace
 
 const Protocol& k_async_protocol() {
   static const Protocol protocol =

@@ -10,7 +10,6 @@
 #include "protocols/server/verdicts.h"
 
 namespace hopbench::late::rennala {
-namespace {
 
 int collected_for(const Setting& setting) {
   const int wanted = setting.knobs.integer("batch");
@@ -28,8 +27,6 @@ void rennala(Node& self, const KnobValues& knobs) {
                                     },
                                 .takes_all_first = true});
 }
-
-}  // namespace
 
 const Protocol& rennala_protocol() {
   static const Protocol protocol = server::asynchronous(

@@ -10,7 +10,6 @@
 #include "protocols/server/verdicts.h"
 
 namespace hopbench::late::ringmaster {
-namespace {
 
 void ringmaster(Node& self, const KnobValues& knobs) {
   if (!self.is_server()) return server::work_marked(self, knobs);
@@ -21,8 +20,6 @@ void ringmaster(Node& self, const KnobValues& knobs) {
                            return server::GradientVerdict{.used = used, .closes = used};
                          }});
 }
-
-}  // namespace
 
 const Protocol& ringmaster_protocol() {
   static const Protocol protocol = server::asynchronous(

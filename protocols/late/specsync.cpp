@@ -18,7 +18,6 @@
 #include "protocols/server/shard.h"
 
 namespace hopbench::late::specsync {
-namespace {
 
 Vec pull_again(Node& self, Iter k, const Vec& like) {
   for (const int server : self.servers()) self.send(server, kPull, k);
@@ -124,8 +123,6 @@ std::vector<Knob> all_knobs() {
       server::servers_knob(),
   };
 }
-
-}  // namespace
 
 const Protocol& specsync_protocol() {
   static const Protocol protocol = server::asynchronous(

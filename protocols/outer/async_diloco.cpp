@@ -19,7 +19,6 @@
 #include "protocols/server/shard.h"
 
 namespace hopbench::outer::async_diloco {
-namespace {
 
 void train(Node& self, const KnobValues& knobs) {
   Vec x0 = self.initial(), x = x0;
@@ -122,8 +121,6 @@ std::vector<Knob> all_knobs() {
            "memory H; the default: ours"},
           server::servers_knob()};
 }
-
-}  // namespace
 
 const Protocol& async_diloco_protocol() {
   static const Protocol protocol = server::asynchronous(

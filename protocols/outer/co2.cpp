@@ -14,7 +14,6 @@
 #include "protocols/outer/outer_optimizer.h"
 
 namespace hopbench::outer::co2 {
-namespace {
 
 constexpr const char* kWhy = "the mean of all models of the round before";
 
@@ -79,8 +78,6 @@ std::vector<Knob> all_knobs() {
           {"beta", 0.2, 0, 0.999999, {}, "outer momentum", "memory L"},
           {"clip", 0.0, 0, 1e9, {}, "longest u (norm); 0: any", "memory L"}};
 }
-
-}  // namespace
 
 const Protocol& co2_protocol() {
   static const Protocol protocol{

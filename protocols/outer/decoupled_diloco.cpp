@@ -24,7 +24,6 @@
 #include "protocols/server/stripes.h"
 
 namespace hopbench::outer::decoupled_diloco {
-namespace {
 
 class Learner {
  public:
@@ -123,8 +122,6 @@ std::vector<Knob> all_knobs() {
         "ours"},
        {"alpha", 0.5, 0, 1, {}, "share of its own numbers that a learner keeps", "memory M"}});
 }
-
-}  // namespace
 
 const Protocol& decoupled_diloco_protocol() {
   static const Protocol protocol{

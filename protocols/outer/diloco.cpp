@@ -12,7 +12,6 @@
 #include "protocols/outer/outer_optimizer.h"
 
 namespace hopbench::outer::diloco {
-namespace {
 
 void diloco(Node& self, const KnobValues& knobs) {
   const Iter period = knobs.integer("period");
@@ -34,8 +33,6 @@ void diloco(Node& self, const KnobValues& knobs) {
 std::vector<Edge> links(const Setting& setting) { return groups::ring_links(groups::all_workers(setting)); }
 
 int free_run(const KnobValues& knobs) { return knobs.integer("period"); }
-
-}  // namespace
 
 const Protocol& diloco_protocol() {
   static const Protocol protocol{

@@ -14,7 +14,6 @@
 #include "protocols/server/shard.h"
 
 namespace hopbench::outer::easgd {
-namespace {
 
 /// Moves `from` towards `to` by that share of the way.
 Vec moved(const Payload& from, const Payload& to, double share_of_way) {
@@ -49,8 +48,6 @@ void easgd(Node& self, const KnobValues& knobs) {
                   [&](Vec& z, const Payload& x) { z = moved(share(z), x, pull); });
   }
 }
-
-}  // namespace
 
 const Protocol& easgd_protocol() {
   static const Protocol protocol = server::asynchronous(

@@ -16,7 +16,6 @@
 #include "protocols/outer/outer_optimizer.h"
 
 namespace hopbench::outer::halos {
-namespace {
 
 using groups::by_host, groups::group_of, groups::star_links;
 constexpr Kind kMoved = kPart, kGlobal = kReply;
@@ -121,8 +120,6 @@ std::vector<Knob> all_knobs() {
           {"local_momentum", 0.5, 0, 0.999999, {}, "beta of a region's server", "ours"},
           {"global_momentum", 0.5, 0, 0.999999, {}, "beta of the global server", "ours"}};
 }
-
-}  // namespace
 
 const Protocol& halos_protocol() {
   static const Protocol protocol{

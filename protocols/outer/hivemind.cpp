@@ -17,7 +17,6 @@
 #include "protocols/node/node.h"
 
 namespace hopbench::outer::hivemind {
-namespace {
 
 constexpr Kind kSamples = kClock, kDone = kRequest, kStep = kToken, kOver = kSkip;
 
@@ -125,8 +124,6 @@ std::vector<Edge> links(const Setting& setting) {
   for (const Edge& edge : groups::star_links(setting.workers, groups::all_workers(setting))) all.push_back(edge);
   return all;
 }
-
-}  // namespace
 
 const Protocol& hivemind_protocol() {
   static const Protocol protocol{

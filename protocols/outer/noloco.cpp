@@ -16,7 +16,6 @@
 #include "protocols/outer/outer_optimizer.h"
 
 namespace hopbench::outer::noloco {
-namespace {
 
 constexpr Kind kSlow = kParams, kOuter = kReply;
 
@@ -82,8 +81,6 @@ std::vector<Knob> all_knobs() {
           {"beta", 0.7, 0, 1000, {}, "learning rate of the outer step", "memory M"},
           {"gamma", 0.9, 0, 2, {}, "how strongly the models of a pair are drawn together", "memory M"}};
 }
-
-}  // namespace
 
 const Protocol& noloco_protocol() {
   static const Protocol protocol{

@@ -13,7 +13,6 @@
 #include "protocols/outer/outer_optimizer.h"
 
 namespace hopbench::outer::overlap_local_sgd {
-namespace {
 
 constexpr const char* kWhy = "the mean of all models of a round before";
 
@@ -48,8 +47,6 @@ void overlap_local_sgd(Node& self, const KnobValues& knobs) {
 std::vector<Edge> links(const Setting& setting) { return groups::ring_links(groups::all_workers(setting)); }
 
 int free_run(const KnobValues& knobs) { return 2 * knobs.integer("period"); }
-
-}  // namespace
 
 const Protocol& overlap_local_sgd_protocol() {
   static const Protocol protocol{

@@ -10,7 +10,6 @@
 #include "protocols/outer/outer_optimizer.h"
 
 namespace hopbench::outer::slowmo {
-namespace {
 
 void slowmo(Node& self, const KnobValues& knobs) {
   const Iter period = knobs.integer("period");
@@ -40,8 +39,6 @@ std::vector<Knob> all_knobs() {
           {"beta", 0.5, 0, 0.999999, {}, "slow momentum", "memory M"},
           inner_state_knob()};
 }
-
-}  // namespace
 
 const Protocol& slowmo_protocol() {
   static const Protocol protocol{

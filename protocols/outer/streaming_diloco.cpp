@@ -17,7 +17,6 @@
 #include "protocols/server/stripes.h"
 
 namespace hopbench::outer::streaming_diloco {
-namespace {
 
 constexpr const char* kWhy = "the mean of a fragment";
 
@@ -95,8 +94,6 @@ std::vector<Knob> all_knobs() {
       {"alpha", 0.5, 0, 1, {}, "what a worker keeps of its own numbers when a fragment arrives", "memory M"},
   });
 }
-
-}  // namespace
 
 const Protocol& streaming_diloco_protocol() {
   static const Protocol protocol{

@@ -12,7 +12,6 @@
 #include "protocols/server/verdicts.h"
 
 namespace hopbench::server::backup_workers {
-namespace {
 
 void backup_workers(Node& self, const KnobValues& knobs) {
   if (!self.is_server()) return work_marked(self, knobs);
@@ -40,8 +39,6 @@ Changes changes(const Setting& setting) {
 }
 
 OnLoss on_loss(const KnobValues& knobs) { return knobs.integer("backup") > 0 ? OnLoss::kContinues : OnLoss::kStops; }
-
-}  // namespace
 
 const Protocol& ps_backup_protocol() {
   static const Protocol protocol{

@@ -22,7 +22,6 @@
 #include "protocols/server/shard.h"
 
 namespace hopbench::server::dbw {
-namespace {
 
 void compute(Node& self, const KnobValues& knobs) {
   const int server = self.servers().front();
@@ -110,8 +109,6 @@ void dbw(Node& self, const KnobValues& knobs) {
 std::vector<Edge> links(const Setting& setting) {
   return groups::star_links(setting.workers, groups::all_workers(setting));
 }
-
-}  // namespace
 
 const Protocol& dbw_protocol() {
   static const Protocol protocol{

@@ -22,7 +22,6 @@
 #include "protocols/server/shard.h"
 
 namespace hopbench::server::dssp {
-namespace {
 
 /// Returns the slowest of the workers that are present, the lowest rank if there are several.
 int slowest(const Node& self, const Shard& shard) {
@@ -67,8 +66,6 @@ std::optional<std::int64_t> gap_bound(const Setting& setting) {
 }
 
 int free_run(const KnobValues& knobs) { return knobs.integer("s_l") + knobs.integer("r_max"); }
-
-}  // namespace
 
 const Protocol& dssp_protocol() {
   static const Protocol protocol{

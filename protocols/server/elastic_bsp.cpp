@@ -17,7 +17,6 @@
 #include "protocols/server/zipline.h"
 
 namespace hopbench::server::elastic_bsp {
-namespace {
 
 void worker(Node& self, const KnobValues& knobs) {
   std::int64_t left = 1;  // iterations to the barrier
@@ -90,8 +89,6 @@ void elastic_bsp(Node& self, const KnobValues& knobs) {
 }
 
 int most_to_a_barrier(const KnobValues& knobs) { return knobs.integer("r"); }
-
-}  // namespace
 
 const Protocol& elastic_bsp_protocol() {
   static const Protocol protocol{

@@ -20,7 +20,6 @@
 #include "protocols/server/server.h"
 
 namespace hopbench::server::flexrr {
-namespace {
 
 void work_and_help(Node& self, const KnobValues& knobs) {
   const auto samples = std::make_shared<Reassignment>(self, knobs);  // the strand outlives this body
@@ -76,8 +75,6 @@ std::vector<Edge> links(const Setting& setting) {
   }
   return edges;
 }
-
-}  // namespace
 
 const Protocol& flexrr_protocol() {
   static const Protocol protocol{

@@ -15,7 +15,6 @@
 #include "protocols/server/shard.h"
 
 namespace hopbench::server::parameter_server {
-namespace {
 
 void bsp(Node& self, const KnobValues& knobs) { return self.is_server() ? serve_bsp(self) : work(self, knobs); }
 
@@ -36,8 +35,6 @@ void ssp(Node& self, const KnobValues& knobs) {
 
 constexpr std::string_view kPaper =
     "Ho et al.: More Effective Distributed ML via a Stale Synchronous Parallel Parameter Server, NeurIPS 2013";
-
-}  // namespace
 
 const Protocol& ps_bsp_protocol() {
   static const Protocol protocol{

@@ -16,7 +16,6 @@
 #include "protocols/server/shard.h"
 
 namespace hopbench::server::r2sp {
-namespace {
 
 void r2sp(Node& self, const KnobValues& knobs) {
   if (!self.is_server()) return work(self, knobs);
@@ -44,8 +43,6 @@ void r2sp(Node& self, const KnobValues& knobs) {
     }
   }
 }
-
-}  // namespace
 
 const Protocol& r2sp_protocol() {
   static const Protocol protocol{

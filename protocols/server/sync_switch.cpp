@@ -16,7 +16,6 @@
 #include "protocols/server/shard.h"
 
 namespace hopbench::server::sync_switch {
-namespace {
 
 /// The BSP part of a run: the number of its rounds, and its earlier end by a straggler.
 class Rounds {
@@ -102,8 +101,6 @@ std::vector<Knob> all_knobs() {
       {"patience", 5, 1, 1000, {}, "online: rounds in a row that are held up before the switch", "ours"},
   });
 }
-
-}  // namespace
 
 const Protocol& sync_switch_protocol() {
   static const Protocol protocol{

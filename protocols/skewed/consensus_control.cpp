@@ -15,7 +15,6 @@
 #include "protocols/groups/groups.h"
 
 namespace hopbench::skewed::consensus_control {
-namespace {
 
 constexpr double kKept = 0.9;  // share of phi that an iteration keeps
 
@@ -92,8 +91,6 @@ std::vector<Knob> all_knobs() {
   return {{"ratio", 0.5, 0, 1e9, {}, "distance between models that is allowed, in lengths of a step", "ours"},
           {"most", 8, 1, 1000, {}, "exchanges in an iteration, at most", "ours"}};
 }
-
-}  // namespace
 
 const Protocol& consensus_control_protocol() {
   static const Protocol protocol{

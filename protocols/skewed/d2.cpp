@@ -9,7 +9,6 @@
 #include "protocols/skewed/bias_corrected.h"
 
 namespace hopbench::skewed::d2 {
-namespace {
 
 /// An iteration multiplies what differs between the models along an eigenvector of W by v - sqrt(v^2 - v), where its
 /// eigenvalue v is below 0. At -1/3 that is -1. By this much above, it is -0.955, and a difference is halved within 15
@@ -30,8 +29,6 @@ std::string note(const Setting& setting) {
   return "W of topology '" + setting.graph.name() + "' has the eigenvalue " + std::to_string(smallest) + ". " + why +
          ": it averages with (I + W) / 2, as exact_diffusion does";
 }
-
-}  // namespace
 
 const Protocol& d2_protocol() {
   static const Protocol protocol{

@@ -10,11 +10,8 @@
 #include "protocols/skewed/bias_corrected.h"
 
 namespace hopbench::skewed::exact_diffusion {
-namespace {
 
 void exact_diffusion(Node& self, const KnobValues&) { train_bias_corrected(self, gossip::with_neighbours(self, true)); }
-
-}  // namespace
 
 const Protocol& exact_diffusion_protocol() {
   static const Protocol protocol{

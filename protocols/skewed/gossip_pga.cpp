@@ -8,7 +8,6 @@
 #include "protocols/groups/group_average.h"
 
 namespace hopbench::skewed::gossip_pga {
-namespace {
 
 void gossip_pga(Node& self, const KnobValues& knobs) {
   const Iter period = knobs.integer("period");
@@ -32,8 +31,6 @@ std::vector<Edge> links(const Setting& setting) {
   }
   return all;
 }
-
-}  // namespace
 
 const Protocol& gossip_pga_protocol() {
   static const Protocol protocol{

@@ -12,7 +12,6 @@
 #include "protocols/gossip/mixing.h"
 
 namespace hopbench::skewed::gradient_tracking {
-namespace {
 
 /// Returns y + g - g_before. Running statistics are not tracked: they are g's.
 Vec tracked(Node& self, const Vec& y, const Vec& g, const Vec& g_before) {
@@ -45,8 +44,6 @@ void gradient_tracking(Node& self, const KnobValues&) {
     self.report(k + 1, x);
   }
 }
-
-}  // namespace
 
 const Protocol& gradient_tracking_protocol() {
   static const Protocol protocol{

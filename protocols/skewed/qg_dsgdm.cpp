@@ -12,7 +12,6 @@
 #include "protocols/gossip/mixing.h"
 
 namespace hopbench::skewed::qg_dsgdm {
-namespace {
 
 /// m, of trained numbers only. It takes the place of what the optimizer would have added up itself.
 class QuasiGlobalMomentum {
@@ -62,8 +61,6 @@ void qg_dsgdm(Node& self, const KnobValues& knobs) {
     self.report(k + 1, x);
   }
 }
-
-}  // namespace
 
 const Protocol& qg_dsgdm_protocol() {
   static const Protocol protocol{

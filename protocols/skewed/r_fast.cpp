@@ -15,7 +15,6 @@
 #include "protocols/skewed/running_sums.h"
 
 namespace hopbench::skewed::r_fast {
-namespace {
 
 void r_fast(Node& self, const KnobValues&) {
   Vec x = self.initial();
@@ -53,8 +52,6 @@ int gradients_per_update(const Setting& setting) {
   for (const int worker : setting.graph.ranks()) all += setting.graph.out(worker).size() + 1;
   return static_cast<int>(all);
 }
-
-}  // namespace
 
 const Protocol& r_fast_protocol() {
   static const Protocol protocol{

@@ -44,6 +44,22 @@ bool says_something(const std::string& text) {
 
 bool brings_a_protocol(const Source& source) { return source.text.find("_protocol() {") != std::string::npos; }
 
+/// Finds the functions that a protocol's file defines and names nowhere else. No compiler reports them, because they do
+/// not lie in an unnamed namespace.
+void find_unused(const Source& source, std::vector<std::string>& complaints) {
+  static const std::regex kFunction("^[A-Za-z][^=(]* &?(\\w+)\\(");
+  int number = 0;
+  std::smatch match;
+  for (const std::string& line : lines_of(source.text)) {
+    ++number;
+    if (!std::regex_search(line, match, kFunction) || match[1].str().ends_with("_protocol")) continue;
+    const std::string code = code_only(source.text);
+    const std::regex name("\\b" + match[1].str() + "\\b(?!( \\{|  //|::))");
+    const auto uses = std::distance(std::sregex_iterator(code.begin(), code.end(), name), std::sregex_iterator());
+    if (uses < 2) complaints.push_back(at(source, number, match[1].str() + " is not used"));
+  }
+}
+
 }  // namespace
 
 std::vector<std::string> check_protocol(const Source& source) {
@@ -80,6 +96,7 @@ std::vector<std::string> check_private(const Source& source) {
       complaints.push_back(at(source, number, "is not inside a namespace " + path[2].str()));
     before = line;
   }
+  if (brings_a_protocol(source)) find_unused(source, complaints);
   return complaints;
 }
 

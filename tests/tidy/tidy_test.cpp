@@ -221,6 +221,9 @@ TEST(TidyRules, PrivateNamesOutsideTheNamespaceOfTheirFileAreFound) {
   EXPECT_EQ(found("protocols/hop/hop.cpp", "namespace hopbench {\nstatic int n = 0;\n"), 1u);
   EXPECT_EQ(found("protocols/node/node.cpp", "namespace hopbench {\nnamespace {\n"), 0u);
   EXPECT_EQ(found("protocols/hop/hop.h", "namespace hopbench {\n"), 0u);
+  const std::string hop = "namespace hopbench::hop::hop {\nint n() { return 1; }\nhop_protocol() {\n";
+  EXPECT_EQ(found("protocols/hop/hop.cpp", hop + "}\n}  // namespace hopbench::hop::hop\n"), 1u);
+  EXPECT_EQ(found("protocols/hop/hop.cpp", hop + "n();\n}\n"), 0u);
 }
 
 TEST(TidyRules, TheMedianIsOfCodeInFilesThatBringAProtocol) {
