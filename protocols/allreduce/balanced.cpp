@@ -59,10 +59,10 @@ std::vector<Edge> links_of(const Setting& setting) {
 
 std::vector<Knob> all_knobs(std::vector<Knob> own) {
   std::vector<Knob> all = std::move(own);
-  all.push_back({"warmup_steps", 5, 0, 1'000'000, {}, "iterations with equal batches at the start", "code"});
+  all.push_back(knob("warmup_steps", 5, 0, 1'000'000, "iterations with equal batches at the start", "code"));
   all.push_back(choice("aggregation", {"allreduce", "servers"}, "of the gradients: ring or servers", "ours"));
   all.push_back(server::servers_knob());
-  all.push_back({"multiple", 1, 1, 1024, {}, "batches are multiples of so many samples; see docs/gpu.md", "ours"});
+  all.push_back(knob("multiple", 1, 1, 1024, "batches are multiples of so many samples; see docs/gpu.md", "ours"));
   for (const Knob& knob : GradientMean::knobs()) all.push_back(knob);
   return all;
 }

@@ -59,12 +59,6 @@ std::string note(const Setting& setting) {
                     : "each worker is on a host of its own: no gradients are averaged";
 }
 
-std::vector<Knob> all_knobs() {
-  return {{"skip", 4, 1, 1'000'000, {}, "iterations from one average between hosts to the next", "code"},
-          {"wait", 1, 0, 1'000'000, {}, "b: iterations after which such an average is taken in", "code"},
-          {"warm_up", 0, 0, 1'000'000'000, {}, "first iterations, with an average between hosts in each", "code"}};
-}
-
 const Protocol& daso_protocol() {
   static const Protocol protocol{
       .name = "daso",
@@ -73,7 +67,10 @@ const Protocol& daso_protocol() {
           "Coquelin et al.: Accelerating Neural Network Training with Distributed Asynchronous and Selective "
           "Optimization (DASO), Journal of Big Data, 2022",
       .family = Family::kAllReduce,
-      .knobs = all_knobs(),
+      .knobs = {knob("skip", 4, 1, 1'000'000, "iterations from one average between hosts to the next", "code"),
+                knob("wait", 1, 0, 1'000'000, "b: iterations after which such an average is taken in", "code"),
+                knob("warm_up", 0, 0, 1'000'000'000, "first iterations, with an average between hosts in each",
+                     "code")},
       .body = daso,
       .links = links,
       .refuse = refuse,

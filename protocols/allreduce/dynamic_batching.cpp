@@ -92,15 +92,6 @@ std::string note(const Setting&) {
          "goes, batches soon stay as they are, as in BSP";
 }
 
-std::vector<Knob> own_knobs() {
-  return {
-      {"dead_band", 0.05, 0, 1, {}, "no change while no batch would change by more than this share", "paper"},
-      {"ewma_weight", 0.2, 0.001, 1, {}, "of the newest time in the moving average", "ours"},
-      {"min_batch", 0.0, 0, 1, {}, "b_min, in first batches; one sample at least", "paper"},
-      {"max_batch", 1000.0, 1, 1000, {}, "b_max, in first batches", "paper"},
-  };
-}
-
 const Protocol& dynamic_batching_protocol() {
   static const Protocol protocol = with_balanced_batches(
       {.name = "dynamic_batching",
@@ -108,7 +99,11 @@ const Protocol& dynamic_batching_protocol() {
        .paper =
            "Tyagi, Sharma: Taming Resource Heterogeneity in Distributed ML Training with Dynamic Batching, ACSOS 2020",
        .family = Family::kAllReduce,
-       .knobs = own_knobs(),
+       .knobs = {knob("dead_band", 0.05, 0, 1, "no change while no batch would change by more than this share",
+                      "paper"),
+                 knob("ewma_weight", 0.2, 0.001, 1, "of the newest time in the moving average", "ours"),
+                 knob("min_batch", 0.0, 0, 1, "b_min, in first batches; one sample at least", "paper"),
+                 knob("max_batch", 1000.0, 1, 1000, "b_max, in first batches", "paper")},
        .body = dynamic_batching,
        .note = note,
        .batches = [](const Setting& s) { return balanced_batches(s, bounds_of(s.batch, s.knobs)); },

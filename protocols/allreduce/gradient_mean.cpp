@@ -111,20 +111,15 @@ std::vector<Edge> GradientMean::links(const Setting& setting) {
 }
 
 std::vector<Knob> GradientMean::knobs() {
-  return {
-      choice("algorithm", {"ring", "halving_doubling", "hierarchical"},
-             "hierarchical: summed on each host, along a ring of the hosts, handed out on each host",
-             "JPDC 2009, IJHPCA 2005, Jia 2018"),
-      {.name = "overlap",
-       .fallback = true,
-       .meaning = "reduce buckets while the backward pass goes on, as PyTorch DDP does; false: afterwards, as one",
-       .source = "VLDB 2020"},
-      {.name = "bucket_bytes",
-       .fallback = std::int64_t{1} << 20,
-       .low = 4,
-       .high = 1 << 30,
-       .meaning = "neighbouring layers are merged into buckets of at most this size (DDP: 25 MB for far larger models)",
-       .source = "ours"}};
+  return {choice("algorithm", {"ring", "halving_doubling", "hierarchical"},
+                 "hierarchical: summed on each host, along a ring of the hosts, handed out on each host",
+                 "JPDC 2009, IJHPCA 2005, Jia 2018"),
+          knob("overlap", true,
+               "reduce buckets while the backward pass goes on, as PyTorch DDP does; false: afterwards, as one",
+               "VLDB 2020"),
+          knob("bucket_bytes", 1 << 20, 4, 1 << 30,
+               "neighbouring layers are merged into buckets of at most this size (DDP: 25 MB for far larger models)",
+               "ours")};
 }
 
 }  // namespace hopbench::allreduce

@@ -65,7 +65,6 @@ const Protocol& lasgd_protocol() {
           "Avidor, Tal Israel: Locally Asynchronous Stochastic Gradient Descent for Decentralised Deep Learning, "
           "arXiv 2203.13085",
       .family = Family::kAllReduce,
-      .knobs = {},
       .body = lasgd,
       .links = links,
       .control = always<Control::kSchedule>,

@@ -102,31 +102,25 @@ std::string note(const Setting& setting) {
 // ones.
 bool experimental(const KnobValues& knobs) { return knobs.text("form") == "gpu"; }
 
-constexpr const char* kReopen =
-    "gpu: the search begins anew once a worker's slowness makes the largest time so much longer than its least; 0: "
-    "never";
-
-std::vector<Knob> own_knobs() {
-  return {
-      choice("form", {"cpu", "gpu"}, "cpu: in proportion to predicted speeds; gpu: incremental search", "paper"),
-      {"predictor", "ema", 0, 0, {"last", "ema", "narx"}, "cpu: of a worker's next speed", "narx: paper; ours"},
-      {"ema_weight", 0.2, 0.001, 1, {}, "cpu, ema: weight of the newest speed", "ours"},
-      {"window", 10, 1, 100'000, {}, "gpu: iterations between moves (W0)", "memory L"},
-      {"step", 0.05, 0.0001, 1, {}, "gpu: samples moved at first (D0), in first batches", "memory L"},
-      {"window_growth", 2.0, 1, 100, {}, "gpu: the window is so many times longer at each halving", "ours"},
-      {"halve_on_rise", true, 0, 0, {}, "gpu: the step halves also when the largest time rose", "ours"},
-      {"reopen", 0.1, 0, 100, {}, kReopen, "ours"},
-      {"memory_limit", 1000.0, 1, 1000, {}, "largest batch that fits (x_o), in first batches", "memory H"},
-  };
-}
-
 const Protocol& lb_bsp_protocol() {
   static const Protocol protocol = with_balanced_batches(
       {.name = "lb_bsp",
        .summary = "BSP with batches resized at every barrier so that all workers finish together; their sum is kept",
        .paper = "Chen, Weng, Wang, Li, Li: Semi-Dynamic Load Balancing, SoCC 2020",
        .family = Family::kAllReduce,
-       .knobs = own_knobs(),
+       .knobs =
+           {choice("form", {"cpu", "gpu"}, "cpu: in proportion to predicted speeds; gpu: incremental search", "paper"),
+            {"predictor", "ema", 0, 0, {"last", "ema", "narx"}, "cpu: of a worker's next speed", "narx: paper; ours"},
+            knob("ema_weight", 0.2, 0.001, 1, "cpu, ema: weight of the newest speed", "ours"),
+            knob("window", 10, 1, 100'000, "gpu: iterations between moves (W0)", "memory L"),
+            knob("step", 0.05, 0.0001, 1, "gpu: samples moved at first (D0), in first batches", "memory L"),
+            knob("window_growth", 2.0, 1, 100, "gpu: the window is so many times longer at each halving", "ours"),
+            knob("halve_on_rise", true, "gpu: the step halves also when the largest time rose", "ours"),
+            knob("reopen", 0.1, 0, 100,
+                 "gpu: the search begins anew once a worker's slowness makes the largest time so much longer than its "
+                 "least; 0: never",
+                 "ours"),
+            knob("memory_limit", 1000.0, 1, 1000, "largest batch that fits (x_o), in first batches", "memory H")},
        .body = lb_bsp,
        .note = note,
        .reads_load = [](const KnobValues& k) { return k.text("form") == "cpu" && k.text("predictor") == "narx"; },

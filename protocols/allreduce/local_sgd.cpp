@@ -31,7 +31,7 @@ const Protocol& local_sgd_protocol() {
       .summary = "local steps, and an average of all models after every so many",
       .paper = "Stich: Local SGD Converges Fast and Communicates Little, ICLR 2019",
       .family = Family::kAllReduce,
-      .knobs = {{"period", 4, 1, 1'000'000, {}, "H: local steps from one average to the next", "ours"}},
+      .knobs = {knob("period", 4, 1, 1'000'000, "H: local steps from one average to the next", "ours")},
       .body = local_sgd,
       .links = links,
       .free_run = free_run,

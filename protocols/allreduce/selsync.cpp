@@ -61,19 +61,17 @@ Control control(const KnobValues& knobs) {
   return knobs.real("delta") > 0 ? Control::kLockstepByValues : Control::kLockstep;
 }
 
-std::vector<Knob> all_knobs() {
-  return {{"delta", 0.3, 0, 1e9, {}, "change of the gradient from which on a worker raises its flag; 0: BSP", "paper"},
-          {"window", 25, 1, 100000, {}, "norms that are averaged; so many first iterations are synchronised", "paper"},
-          {"smoothing", 0.0, 0, 1, {}, "weight of the newest norm in their average; 0: workers / 100", "paper"}};
-}
-
 const Protocol& selsync_protocol() {
   static const Protocol protocol{
       .name = "selsync",
       .summary = "local SGD that averages all models when some worker's gradient has changed enough",
       .paper = "Tyagi, Swany: Accelerating Distributed ML Training via Selective Synchronization, CLUSTER 2023",
       .family = Family::kAllReduce,
-      .knobs = all_knobs(),
+      .knobs = {knob("delta", 0.3, 0, 1e9, "change of the gradient from which on a worker raises its flag; 0: BSP",
+                     "paper"),
+                knob("window", 25, 1, 100000, "norms that are averaged; so many first iterations are synchronised",
+                     "paper"),
+                knob("smoothing", 0.0, 0, 1, "weight of the newest norm in their average; 0: workers / 100", "paper")},
       .body = selsync,
       .links = links,
       .control = control,

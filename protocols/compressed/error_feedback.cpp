@@ -96,16 +96,15 @@ void error_feedback(Node& self, const KnobValues& knobs) {
 
 std::vector<Edge> links(const Setting& setting) { return groups::all_pairs(setting.workers); }
 
-std::vector<std::string> compressors() { return {"top_k", "sign", "random_k", "qsgd", "none"}; }
-
 const Protocol& error_feedback_protocol() {
   static const Protocol protocol{
       .name = "error_feedback",
       .summary = "all workers exchange compressed gradients; what is left out is added to the next one",
       .paper = "Karimireddy et al.: Error Feedback Fixes SignSGD and other Gradient Compression Schemes, ICML 2019",
       .family = Family::kCompressed,
-      .knobs = {choice("compressor", compressors(), "Q: how gradients are compressed", "memory H"),
-                {"share", 0.01, 1e-6, 1, {}, "of the entries that top_k and random_k keep", "memory M"}},
+      .knobs = {choice("compressor", {"top_k", "sign", "random_k", "qsgd", "none"}, "Q: how gradients are compressed",
+                       "memory H"),
+                knob("share", 0.01, 1e-6, 1, "of the entries that top_k and random_k keep", "memory M")},
       .body = error_feedback,
       .links = links,
       .gap_bound = one_ahead,

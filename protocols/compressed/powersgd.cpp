@@ -58,7 +58,7 @@ const Protocol& powersgd_protocol() {
           "Vogels, Karimireddy, Jaggi: PowerSGD: Practical Low-Rank Gradient Compression for Distributed Optimization, "
           "NeurIPS 2019",
       .family = Family::kCompressed,
-      .knobs = {{"rank", 2, 1, 1024, {}, "r: columns of the factors", "memory H"}},
+      .knobs = {knob("rank", 2, 1, 1024, "r: columns of the factors", "memory H")},
       .body = powersgd,
       .links = links,
       .gap_bound = one_ahead,

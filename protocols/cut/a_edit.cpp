@@ -50,16 +50,6 @@ std::vector<Edge> links(const Setting& setting) { return groups::all_pairs(setti
 
 int free_run(const KnobValues& knobs) { return knobs.integer("period"); }
 
-std::vector<Knob> all_knobs() {
-  return {
-      outer::period_knob(),
-      choice("outer", {"nesterov", "momentum"}, "form of the outer optimizer's momentum", "memory M"),
-      {"outer_lr", 0.8, 0, 1000, {}, "learning rate of the outer step", "memory M"},
-      {"outer_momentum", 0.85, 0, 0.999999, {}, "momentum of the outer step; 0: plain SGD", "memory M"},
-      {"limit", 3.0, 0, 1e9, {}, "deviations above the moving average from which a length is an anomaly", "memory M"},
-      {"clip", 10.0, 1e-9, 1e9, {}, "length of the longest outer gradient", "memory M"}};
-}
-
 const Protocol& a_edit_protocol() {
   static const Protocol protocol{
       .name = "a_edit",
@@ -68,7 +58,13 @@ const Protocol& a_edit_protocol() {
           "Cheng et al.: EDiT: A Local-SGD-Based Efficient Distributed Training Method for Large Language Models, "
           "ICLR 2025",
       .family = Family::kCut,
-      .knobs = all_knobs(),
+      .knobs = {outer::period_knob(),
+                choice("outer", {"nesterov", "momentum"}, "form of the outer optimizer's momentum", "memory M"),
+                knob("outer_lr", 0.8, 0, 1000, "learning rate of the outer step", "memory M"),
+                knob("outer_momentum", 0.85, 0, 0.999999, "momentum of the outer step; 0: plain SGD", "memory M"),
+                knob("limit", 3.0, 0, 1e9, "deviations above the moving average from which a length is an anomaly",
+                     "memory M"),
+                knob("clip", 10.0, 1e-9, 1e9, "length of the longest outer gradient", "memory M")},
       .body = a_edit,
       .links = links,
       .control = always<Control::kSchedule>,

@@ -120,7 +120,7 @@ const Protocol& dropcompute_protocol() {
           "Giladi et al.: DropCompute: Simple and More Robust Distributed Synchronous Training via Compute Variance "
           "Reduction, NeurIPS 2023",
       .family = Family::kCut,
-      .knobs = {{"measured", 20, 1, 100000, {}, "first iterations, in which nothing is dropped", "ours"},
+      .knobs = {knob("measured", 20, 1, 100000, "first iterations, in which nothing is dropped", "ours"),
                 parts_knob(8)},
       .body = dropcompute,
       .links = links,

@@ -102,9 +102,6 @@ void choco(Node& self, const KnobValues& knobs) {
   }
 }
 
-constexpr const char* kGamma =
-    "consensus step size; 0: the share for top_k, half of it for random_k, at most 0.45, which is that of all others";
-
 std::string note(const Setting& setting) {
   if (step_size(setting.knobs) == kAuthorsStep || setting.knobs.given("gamma")) return "";
   return "its step size follows from the share; that is new, and gamma = 0.45, which diverges for small shares, is as "
@@ -125,8 +122,11 @@ const Protocol& choco_protocol() {
           "Communication, ICML 2019",
       .family = Family::kGossip,
       .knobs = {choice("compressor", compressed::Compressor::methods(), "Q: how differences are compressed", "code"),
-                {"share", 0.01, 1e-6, 1, {}, "of the entries that top_k and random_k keep", "ours"},
-                {"gamma", 0.0, 0, 1, {}, kGamma, "code; ours"}},
+                knob("share", 0.01, 1e-6, 1, "of the entries that top_k and random_k keep", "ours"),
+                knob("gamma", 0.0, 0, 1,
+                     "consensus step size; 0: the share for top_k, half of it for random_k, at most 0.45, which is "
+                     "that of all others",
+                     "code; ours")},
       .body = choco,
       .refuse = refuse,
       .note = note,

@@ -74,9 +74,6 @@ std::string note(const Setting& setting) {
   return given ? "" : "Metropolis weights" + where + "; that is new, and weights = 'uniform' is as before";
 }
 
-constexpr const char* kMixing =
-    "W; metropolis: doubly stochastic on undirected graphs (on a directed one uniform); uniform: 1 / (in-degree + 1)";
-
 const Protocol& dpsgd_protocol() {
   static const Protocol protocol{
       .name = "dpsgd",
@@ -85,7 +82,10 @@ const Protocol& dpsgd_protocol() {
       .family = Family::kGossip,
       .knobs = {choice("form", {"parallel", "serial"},
                        "parallel: the gradient overlaps the exchange; serial: step, then exchange", "memory H"),
-                choice("weights", {"metropolis", "uniform"}, kMixing, "derived")},
+                choice("weights", {"metropolis", "uniform"},
+                       "W; metropolis: doubly stochastic on undirected graphs (on a directed one uniform); uniform: 1 "
+                       "/ (in-degree + 1)",
+                       "derived")},
       .body = dpsgd,
       .refuse = refuse,
       .note = note,

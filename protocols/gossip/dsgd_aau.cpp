@@ -39,7 +39,6 @@ const Protocol& dsgd_aau_protocol() {
           "Xiong, Yan, Wang, Li: Straggler-Resilient Decentralized Learning via Adaptive Asynchronous Updates, MobiHoc "
           "2024",
       .family = Family::kGossip,
-      .knobs = {},
       .body = dsgd_aau,
       .extra_ranks = always<1>,
       .links = links_with_controller,

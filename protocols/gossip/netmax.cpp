@@ -112,7 +112,7 @@ const Protocol& netmax_protocol() {
           "Zhou, Lin, Loghin, Ooi, Wu, Zhang: Communication-efficient Decentralized Machine Learning over "
           "Heterogeneous Networks, ICDE 2021",
       .family = Family::kGossip,
-      .knobs = {{"every", 20, 1, 1'000'000, {}, "iterations of a worker from one policy to the next", "ours"}},
+      .knobs = {knob("every", 20, 1, 1'000'000, "iterations of a worker from one policy to the next", "ours")},
       .body = netmax,
       .extra_ranks = always<1>,
       .links = links,

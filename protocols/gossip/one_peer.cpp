@@ -55,7 +55,6 @@ const Protocol& one_peer_protocol() {
           "Ying, Yuan, Chen, Hu, Pan, Yin: Exponential Graph is Provably Efficient for Decentralized Deep Training, "
           "NeurIPS 2021",
       .family = Family::kGossip,
-      .knobs = {},
       .body = one_peer,
       .links = links,
       .gap_bound = [](const Setting& setting) -> std::optional<std::int64_t> { return turn_of(setting.workers); },

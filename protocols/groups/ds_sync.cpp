@@ -28,7 +28,7 @@ int side_of_grid(int n) {
 
 template <class Of>
 std::vector<Division> rounds_of(const KnobValues& knobs, int n, const Of& of) {
-  const int size = knobs.integer("group_size") > 0 ? knobs.integer("group_size") : side_of_grid(n);
+  const int size = knobs.integer("group_size", side_of_grid(n));
   const Division rows = knobs.text("division") == "hosts" ? by_host(of) : grid_rows(n, size);
   return {rows, columns_of(rows)};
 }
@@ -127,7 +127,7 @@ const Protocol& ds_sync_protocol() {
           "Wang, Zhang, Yang, Chen, Tan: DS-Sync: Addressing Network Bottlenecks with Divide-and-Shuffle "
           "Synchronization for Distributed DNN Training, INFOCOM 2022",
       .family = Family::kGroups,
-      .knobs = {{"group_size", 0, 0, 4096, {}, "workers in a row; 0: the divisor of n nearest to its root", "memory M"},
+      .knobs = {knob("group_size", 0, 0, 4096, "workers in a row; 0: the divisor of n nearest to its root", "memory M"),
                 choice("division", {"grid", "hosts"}, "grid: rows by rank; hosts: a row is a host", "memory M"),
                 choice("inner", {"allreduce", "ps"}, "within a group: a ring, or a server", "code"),
                 choice("average_at", {"after_step", "before_forward"},

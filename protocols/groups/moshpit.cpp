@@ -86,8 +86,8 @@ const Protocol& moshpit_protocol() {
           "Ryabinin, Gorbunov, Plokhotnyuk, Pekhimenko: Moshpit SGD: Communication-Efficient Decentralized Training on "
           "Heterogeneous Unreliable Devices, NeurIPS 2021",
       .family = Family::kGroups,
-      .knobs = {{"dimensions", 2, 1, 16, {}, "d: rounds after which all have heard of all", "memory H"},
-                {"period", 1, 1, 1'000'000, {}, "local steps from one round to the next", "ours"}},
+      .knobs = {knob("dimensions", 2, 1, 16, "d: rounds after which all have heard of all", "memory H"),
+                knob("period", 1, 1, 1'000'000, "local steps from one round to the next", "ours")},
       .body = moshpit,
       .links = links,
       .refuse = refuse,

@@ -21,8 +21,7 @@ namespace hopbench::groups::partial_reduce {
 
 int window_of(const KnobValues& knobs, int workers) {
   if (!knobs.flag("avoid_frozen")) return 0;
-  const int window = knobs.integer("window");
-  return window > 0 ? window : 4 * fewest_groups(workers, knobs.integer("group_size"));
+  return knobs.integer("window", 4 * fewest_groups(workers, knobs.integer("group_size")));
 }
 
 void control_groups(Node& self, const KnobValues& knobs) {
@@ -81,24 +80,19 @@ std::string refuse(const Setting& setting) {
   return "";
 }
 
-std::vector<Knob> all_knobs() {
-  return {
-      {"group_size", 2, 2, 1000, {}, "P: a group is made of so many workers", "ours"},
-      choice("weights", {"constant", "dynamic"},
-             "constant: 1/P each; dynamic: less for a model that is behind the newest of the group", "memory M"),
-      {"decay", 0.5, 0.01, 1.0, {}, "dynamic: the weight of a model one step behind, of 1", "ours"},
-      {"avoid_frozen", true, 0, 0, {}, "any `window` groups in a row connect all workers", "memory M"},
-      {"window", 0, 0, 100000, {}, "in groups; 0: four times as many as are needed at the least", "ours"},
-  };
-}
-
 const Protocol& partial_reduce_protocol() {
   static const Protocol protocol{
       .name = "partial_reduce",
       .summary = "decentralised SGD: the first P workers that are ready average their models",
       .paper = "Miao et al.: Heterogeneity-Aware Distributed Machine Learning Training via Partial Reduce, SIGMOD 2021",
       .family = Family::kGroups,
-      .knobs = all_knobs(),
+      .knobs = {knob("group_size", 2, 2, 1000, "P: a group is made of so many workers", "ours"),
+                choice("weights", {"constant", "dynamic"},
+                       "constant: 1/P each; dynamic: less for a model that is behind the newest of the group",
+                       "memory M"),
+                knob("decay", 0.5, 0.01, 1.0, "dynamic: the weight of a model one step behind, of 1", "ours"),
+                knob("avoid_frozen", true, "any `window` groups in a row connect all workers", "memory M"),
+                knob("window", 0, 0, 100000, "in groups; 0: four times as many as are needed at the least", "ours")},
       .body = partial_reduce,
       .extra_ranks = always<1>,
       .links = links,

@@ -112,15 +112,6 @@ OnLoss on_loss(const KnobValues& knobs) { return is_static(knobs) ? OnLoss::kSto
 
 int free_run(const KnobValues& knobs) { return is_static(knobs) ? 4 : knobs.integer("slow_threshold"); }
 
-std::vector<Knob> all_knobs() {
-  return {
-      choice("groups", {"smart", "static"}, "drawn on request, or a schedule for 4 workers a host", "paper"),
-      {"group_size", kUsualSize, 2, 1000, {}, "smart: workers in a group, or up to twice as many less one", "ours"},
-      {"inter_intra", true, 0, 0, {}, "smart: a head of each host with others', then the whole host", "memory H"},
-      {"slow_threshold", 4, 0, 1000, {}, "smart: who asked over so many times less is left out; 0: nobody", "ours"},
-  };
-}
-
 const Protocol& prague_protocol() {
   static const Protocol protocol{
       .name = "prague",
@@ -129,7 +120,12 @@ const Protocol& prague_protocol() {
           "Luo, He, Zhuo, Qian: Prague: High-Performance Heterogeneity-Aware Asynchronous Decentralized Training, "
           "ASPLOS 2020",
       .family = Family::kGroups,
-      .knobs = all_knobs(),
+      .knobs = {choice("groups", {"smart", "static"}, "drawn on request, or a schedule for 4 workers a host", "paper"),
+                knob("group_size", kUsualSize, 2, 1000, "smart: workers in a group, or up to twice as many less one",
+                     "ours"),
+                knob("inter_intra", true, "smart: a head of each host with others', then the whole host", "memory H"),
+                knob("slow_threshold", 4, 0, 1000, "smart: who asked over so many times less is left out; 0: nobody",
+                     "ours")},
       .body = prague,
       .extra_ranks = servers,
       .links = links,

@@ -1,34 +1,6 @@
 #include "protocols/hop/hop_settings.h"
 
 namespace hopbench::hop {
-namespace hop_settings {
-namespace {
-
-constexpr const char* kFresh =
-    "s: iteration k takes each neighbour's newest update, of k - s at least; 0: the standard receive";
-constexpr const char* kReuse =
-    "with staleness: a neighbour's newest update is averaged in every iteration; false: only once";
-constexpr const char* kJump =
-    "longest jump of a worker that is behind; 0, 1: no skipping; on an undirected graph none is longer than max_ig";
-constexpr const char* kTrigger = "iterations behind every out-neighbour from which on a worker jumps";
-constexpr const char* kJumpMomentum =
-    "parallel: what the momentum has of a gradient that a jump throws away; drop: nothing, no step is made with it; "
-    "keep: the gradient";
-constexpr const char* kCheck = "an update is not sent to a neighbour that can no longer use it, as far as tokens tell";
-constexpr const char* kForm = "parallel: the gradient overlaps the exchange; serial: step, then exchange";
-constexpr const char* kControl =
-    "queues: no tokens, the update queues alone bound the gap, with backup nothing does; notify_ack: one update an "
-    "edge";
-
-std::string refuse_skipping(const HopSettings& set) {
-  if (set.max_ig == 0) return "skipping counts tokens: it needs gap_control = 'tokens'";
-  if (set.backup == 0 && set.staleness < set.max_jump)
-    return "skipping needs neighbours that tolerate missing updates: set backup to 1 or more, or staleness to max_jump";
-  return "";
-}
-
-}  // namespace
-}  // namespace hop_settings
 
 HopSettings::HopSettings(const KnobValues& knobs)
     : max_ig(knobs.text("gap_control") == "tokens" ? knobs.integer("max_ig") : 0),
@@ -44,19 +16,33 @@ HopSettings::HopSettings(const KnobValues& knobs)
       reuse(knobs.flag("reuse")) {}
 
 std::vector<Knob> hop_knobs() {
-  using namespace hop_settings;
   return {
-      {"max_ig", 5, 1, 1000, {}, "tokens a queue holds at the start: the most iterations ahead of a neighbour", "ours"},
-      {"backup", 0, 0, 1000, {}, "in-neighbours (N_buw), not all, whose update may be missing", "memory M"},
-      {"staleness", 0, 0, 1000, {}, kFresh, "memory L"},
-      {"max_jump", 0, 0, 1000, {}, kJump, "memory M"},
-      {"skip_trigger", 2, 1, 1000, {}, kTrigger, "memory H"},
-      {"skip_keep_self", false, 0, 0, {}, "after a jump a worker's own model counts as one more share", "ours"},
-      choice("jump_momentum", {"drop", "keep"}, kJumpMomentum, "ours"),
-      {"check_receiver", false, 0, 0, {}, kCheck, "memory L"},
-      {"reuse", true, 0, 0, {}, kReuse, "memory L"},
-      choice("form", {"parallel", "serial"}, kForm, "memory H"),
-      choice("gap_control", {"tokens", "queues", "notify_ack"}, kControl, "memory H"),
+      knob("max_ig", 5, 1, 1000, "tokens a queue holds at the start: the most iterations ahead of a neighbour", "ours"),
+      knob("backup", 0, 0, 1000, "in-neighbours (N_buw), not all, whose update may be missing", "memory M"),
+      knob("staleness", 0, 0, 1000,
+           "s: iteration k takes each neighbour's newest update, of k - s at least; 0: the standard receive",
+           "memory L"),
+      knob("max_jump", 0, 0, 1000,
+           "longest jump of a worker that is behind; 0, 1: no skipping; on an undirected graph none is longer than "
+           "max_ig",
+           "memory M"),
+      knob("skip_trigger", 2, 1, 1000, "iterations behind every out-neighbour from which on a worker jumps",
+           "memory H"),
+      knob("skip_keep_self", false, "after a jump a worker's own model counts as one more share", "ours"),
+      choice("jump_momentum", {"drop", "keep"},
+             "parallel: what the momentum has of a gradient that a jump throws away; drop: nothing, no step is made "
+             "with it; keep: the gradient",
+             "ours"),
+      knob("check_receiver", false,
+           "an update is not sent to a neighbour that can no longer use it, as far as tokens tell", "memory L"),
+      knob("reuse", true,
+           "with staleness: a neighbour's newest update is averaged in every iteration; false: only once", "memory L"),
+      choice("form", {"parallel", "serial"},
+             "parallel: the gradient overlaps the exchange; serial: step, then exchange", "memory H"),
+      choice("gap_control", {"tokens", "queues", "notify_ack"},
+             "queues: no tokens, the update queues alone bound the gap, with backup nothing does; notify_ack: one "
+             "update an edge",
+             "memory H"),
   };
 }
 
@@ -99,7 +85,10 @@ std::string hop_refuses(const Setting& setting) {
       return "backup = " + std::to_string(set.backup) + ", but worker " + std::to_string(r) + " has " +
              std::to_string(others) + " in-neighbours: it would wait for none of them: take less";
   }
-  return set.skips() ? hop_settings::refuse_skipping(set) : "";
+  if (set.skips() && set.max_ig == 0) return "skipping counts tokens: it needs gap_control = 'tokens'";
+  if (set.skips() && set.backup == 0 && set.staleness < set.max_jump)
+    return "skipping needs neighbours that tolerate missing updates: set backup to 1 or more, or staleness to max_jump";
+  return "";
 }
 
 }  // namespace hopbench::hop

@@ -66,22 +66,17 @@ void dc_asgd(Node& self, const KnobValues& knobs) {
   }
 }
 
-std::vector<Knob> all_knobs() {
-  return server::with_server_knobs({
-      choice("variant", {"constant", "adaptive"},
-             "the factor of the compensation: lambda, or lambda / sqrt(mean square)", "memory H"),
-      {"lambda", -1.0, -1, 100, {}, "lambda; below 0: 0.04, or 2 for the adaptive variant", "memory H"},
-      {"decay", 0.95, 0, 0.999999, {}, "adaptive: what the mean square keeps at each gradient", "memory H"},
-  });
-}
-
 const Protocol& dc_asgd_protocol() {
   static const Protocol protocol = server::asynchronous(
       {.name = "dc_asgd",
        .summary = "parameter server, asynchronous: late gradients are corrected for how far the weights have moved",
        .paper = "Zheng et al.: Asynchronous Stochastic Gradient Descent with Delay Compensation, ICML 2017",
        .family = Family::kLate,
-       .knobs = all_knobs(),
+       .knobs = server::with_server_knobs(
+           {choice("variant", {"constant", "adaptive"},
+                   "the factor of the compensation: lambda, or lambda / sqrt(mean square)", "memory H"),
+            knob("lambda", -1.0, -1, 100, "lambda; below 0: 0.04, or 2 for the adaptive variant", "memory H"),
+            knob("decay", 0.95, 0, 0.999999, "adaptive: what the mean square keeps at each gradient", "memory H")}),
        .body = dc_asgd,
        .gradients_per_update = always<1>,
        .source = Source::kMemory,

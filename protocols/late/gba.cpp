@@ -13,10 +13,7 @@
 
 namespace hopbench::late::gba {
 
-int batches_per_step(const Setting& setting) {
-  const int wanted = setting.knobs.integer("batches");
-  return wanted > 0 ? wanted : setting.workers;
-}
+int batches_per_step(const Setting& setting) { return setting.knobs.integer("batches", setting.workers); }
 
 void gba(Node& self, const KnobValues& knobs) {
   const int batches = batches_per_step({knobs, self.graph(), self.worker_count()});
@@ -42,8 +39,8 @@ const Protocol& gba_protocol() {
                 "Recommendation Models, NeurIPS 2022",
        .family = Family::kLate,
        .knobs = server::with_server_knobs(
-           {{"batches", 0, 0, 100000, {}, "M: batches in a global step; 0: as many as there are workers", "memory H"},
-            {"tolerance", 4, 0, 1'000'000, {}, "iota: steps that a token may be old", "memory H; the default: ours"}}),
+           {knob("batches", 0, 0, 100000, "M: batches in a global step; 0: as many as there are workers", "memory H"),
+            knob("tolerance", 4, 0, 1'000'000, "iota: steps that a token may be old", "memory H; the default: ours")}),
        .body = gba,
        .changes = always<Changes::kWork>,
        .gradients_per_update = batches_per_step,

@@ -14,10 +14,7 @@
 
 namespace hopbench::late::k_async {
 
-int gradients_of(const Setting& setting) {
-  const int wanted = setting.knobs.integer("k");
-  return wanted > 0 ? wanted : std::max(1, setting.workers / 2);
-}
+int gradients_of(const Setting& setting) { return setting.knobs.integer("k", std::max(1, setting.workers / 2)); }
 
 void collect(Node& self, const KnobValues& knobs, bool held) {
   if (!self.is_server()) return server::work_marked(self, knobs);
@@ -42,13 +39,8 @@ Changes changes(const Setting& setting) {
 }
 
 std::vector<Knob> all_knobs() {
-  return server::with_server_knobs({{"k",
-                                     0,
-                                     0,
-                                     100000,
-                                     {},
-                                     "K: gradients in an update; 0: half the number of workers",
-                                     "memory H; the default: ours"}});
+  return server::with_server_knobs({knob("k", 0, 0, 100000, "K: gradients in an update; 0: half the number of workers",
+                                         "memory H; the default: ours")});
 }
 
 constexpr std::string_view kPaper =

@@ -11,10 +11,7 @@
 
 namespace hopbench::late::rennala {
 
-int collected_for(const Setting& setting) {
-  const int wanted = setting.knobs.integer("batch");
-  return wanted > 0 ? wanted : setting.workers;
-}
+int collected_for(const Setting& setting) { return setting.knobs.integer("batch", setting.workers); }
 
 void rennala(Node& self, const KnobValues& knobs) {
   if (!self.is_server()) return server::work_marked(self, knobs);
@@ -36,13 +33,9 @@ const Protocol& rennala_protocol() {
            "Tyurin, Richtarik: Optimal Time Complexities of Parallel Stochastic Optimization Methods Under a Fixed "
            "Computation Model, NeurIPS 2023",
        .family = Family::kLate,
-       .knobs = server::with_server_knobs({{"batch",
-                                            0,
-                                            0,
-                                            100000,
-                                            {},
-                                            "S: gradients in an update; 0: as many as there are workers",
-                                            "memory H; the default: ours"}}),
+       .knobs = server::with_server_knobs(
+           {knob("batch", 0, 0, 100000, "S: gradients in an update; 0: as many as there are workers",
+                 "memory H; the default: ours")}),
        .body = rennala,
        .changes = always<Changes::kWork>,
        .gradients_per_update = collected_for,

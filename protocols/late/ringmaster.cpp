@@ -13,8 +13,7 @@ namespace hopbench::late::ringmaster {
 
 void ringmaster(Node& self, const KnobValues& knobs) {
   if (!self.is_server()) return server::work_marked(self, knobs);
-  const int wanted = knobs.integer("delay");
-  const Iter limit = wanted > 0 ? wanted : self.worker_count();
+  const Iter limit = knobs.integer("delay", self.worker_count());
   server::serve_deciding(self, {.rule = [limit](const server::Arrival& gradient) {
                            const bool used = gradient.delay() < limit;
                            return server::GradientVerdict{.used = used, .closes = used};
@@ -28,14 +27,9 @@ const Protocol& ringmaster_protocol() {
        .paper = "Maranjyan, Tyurin, Richtarik: Ringmaster ASGD: The First Asynchronous SGD with Optimal Time "
                 "Complexity, ICML 2025",
        .family = Family::kLate,
-       .knobs =
-           server::with_server_knobs({{"delay",
-                                       0,
-                                       0,
-                                       1'000'000'000,
-                                       {},
-                                       "R: the delay from which on a gradient is ignored; 0: the number of workers",
-                                       "memory H; the default: ours"}}),
+       .knobs = server::with_server_knobs({knob(
+           "delay", 0, 0, 1'000'000'000, "R: the delay from which on a gradient is ignored; 0: the number of workers",
+           "memory H; the default: ours")}),
        .body = ringmaster,
        .changes = always<Changes::kWork>,
        .gradients_per_update = always<1>,

@@ -109,21 +109,6 @@ void specsync(Node& self, const KnobValues& knobs) {
   return self.is_server() ? Server(self, knobs).run() : compute(self, knobs);
 }
 
-std::vector<Knob> all_knobs() {
-  return {
-      {"window", 0.25, 0.001, 10, {}, "length of the window, as a share of the worker's last iteration", "ours"},
-      {"rate",
-       0.5,
-       0.001,
-       1000,
-       {},
-       "ABORT_RATE: gradients of others in the window, per worker, that are enough",
-       "memory H; the default: ours"},
-      parts_knob(8),
-      server::servers_knob(),
-  };
-}
-
 const Protocol& specsync_protocol() {
   static const Protocol protocol = server::asynchronous(
       {.name = "specsync",
@@ -132,7 +117,12 @@ const Protocol& specsync_protocol() {
            "Zhang, Tian, Wang, Yan: Stay Fresh: Speculative Synchronization for Fast Distributed Machine Learning, "
            "ICDCS 2018",
        .family = Family::kLate,
-       .knobs = all_knobs(),
+       .knobs = {knob("window", 0.25, 0.001, 10, "length of the window, as a share of the worker's last iteration",
+                      "ours"),
+                 knob("rate", 0.5, 0.001, 1000,
+                      "ABORT_RATE: gradients of others in the window, per worker, that are enough",
+                      "memory H; the default: ours"),
+                 parts_knob(8), server::servers_knob()},
        .body = specsync,
        .changes = always<Changes::kWork>,
        .gradients_per_update = always<1>,

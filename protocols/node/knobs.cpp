@@ -78,10 +78,22 @@ const KnobValue& KnobValues::at(const std::string& name) const {
 
 bool KnobValues::flag(const std::string& name) const { return std::get<bool>(at(name)); }
 int KnobValues::integer(const std::string& name) const { return static_cast<int>(std::get<std::int64_t>(at(name))); }
+int KnobValues::integer(const std::string& name, int otherwise) const {
+  const int given = integer(name);
+  return given != 0 ? given : otherwise;
+}
 double KnobValues::real(const std::string& name) const { return std::get<double>(at(name)); }
 const std::string& KnobValues::text(const std::string& name) const { return std::get<std::string>(at(name)); }
 
 bool KnobValues::given(const std::string& name) const { return given_.count(name) != 0; }
+
+Knob knob(const char* name, KnobValue fallback, double low, double high, const char* meaning, const char* source) {
+  return {name, std::move(fallback), low, high, {}, meaning, source};
+}
+
+Knob knob(const char* name, bool fallback, const char* meaning, const char* source) {
+  return knob(name, fallback, 0, 0, meaning, source);
+}
 
 Knob choice(const char* name, std::vector<std::string> choices, const char* meaning, const char* source) {
   std::string first = choices.at(0);

@@ -22,6 +22,9 @@ struct Knob {
   const char* source = "";                // "paper", "memory H", "ours", ...
 };
 
+/// Returns a number with its default, from `low` to `high`, or a flag.
+Knob knob(const char* name, KnobValue fallback, double low, double high, const char* meaning, const char* source);
+Knob knob(const char* name, bool fallback, const char* meaning, const char* source);
 /// Returns a knob that is one of several words. The first is the default.
 Knob choice(const char* name, std::vector<std::string> choices, const char* meaning, const char* source);
 
@@ -36,6 +39,8 @@ class KnobValues {
 
   bool flag(const std::string& name) const;
   int integer(const std::string& name) const;
+  /// Returns the same; `otherwise` if it is 0.
+  int integer(const std::string& name, int otherwise) const;
   double real(const std::string& name) const;
   const std::string& text(const std::string& name) const;
   /// Returns true if set() was called for it: the value is not merely the default.

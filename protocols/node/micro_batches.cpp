@@ -45,9 +45,8 @@ void may_abandon(Node& self) {
 }
 
 Knob parts_knob(int fallback) {
-  return {
-      "parts", std::int64_t{fallback}, 1, 1000, {}, "micro-batches of a gradient, after each of which it can be cut",
-      "ours"};
+  return knob("parts", std::int64_t{fallback}, 1, 1000,
+              "micro-batches of a gradient, after each of which it can be cut", "ours");
 }
 
 }  // namespace hopbench

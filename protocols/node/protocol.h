@@ -53,7 +53,7 @@ struct Protocol {
   std::string_view summary;  // one line
   std::string_view paper;    // authors, title, venue
   Family family = Family::kOther;
-  std::vector<Knob> knobs;
+  std::vector<Knob> knobs = {};
   void (*body)(Node&, const KnobValues&);        // of every rank; a server asks node.is_server()
   int (*extra_ranks)(const Setting&) = nullptr;  // servers: ranks workers .. workers + extra - 1; nullptr: none
   std::vector<int> (*extra_hosts)(const Setting&) = nullptr;  // the hosts of those ranks; nullptr: the suite's rule

@@ -140,17 +140,8 @@ const char* to_string(Family family) {
 }
 
 const char* to_string(Source source) {
-  switch (source) {
-    case Source::kFullText:
-      return "full-text";
-    case Source::kAbstractAndCode:
-      return "abstract+code";
-    case Source::kMemory:
-      return "memory";
-    case Source::kOwn:
-      return "own";
-  }
-  return "";
+  static constexpr const char* kNames[] = {"full-text", "abstract+code", "memory", "own"};
+  return kNames[static_cast<std::size_t>(source)];
 }
 
 bool is_experimental(const Protocol& protocol, const KnobValues& knobs) {

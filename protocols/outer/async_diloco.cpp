@@ -90,8 +90,8 @@ class DelayedNesterov {
 
 void serve(Node& self, const KnobValues& knobs) {
   server::Shard shard(self);
-  const int wanted = knobs.integer("every"), every = wanted > 0 ? wanted : self.worker_count();
-  DelayedNesterov outer(shard, knobs.real("outer_lr"), knobs.real("outer_momentum"), every);
+  DelayedNesterov outer(shard, knobs.real("outer_lr"), knobs.real("outer_momentum"),
+                        knobs.integer("every", self.worker_count()));
   std::vector<double> speeds(self.workers().size(), 0);  // of each worker: local steps a second; 0: not known
   for (;;) {
     const Message push = self.recv(is(kPush), "an outer gradient");
@@ -107,28 +107,20 @@ void async_diloco(Node& self, const KnobValues& knobs) {
   return self.is_server() ? serve(self, knobs) : train(self, knobs);
 }
 
-std::vector<Knob> all_knobs() {
-  return {period_knob(),
-          {"dylu", true, 0, 0, {}, "slower workers make fewer local steps, in proportion to their speed", "memory H"},
-          {"outer_lr", 0.7, 0, 1000, {}, "learning rate of the outer step", "memory M"},
-          {"outer_momentum", 0.9, 0, 0.999999, {}, "beta of the delayed momentum", "memory M"},
-          {"every",
-           0,
-           0,
-           100000,
-           {},
-           "N: outer gradients from one use of momentum to the next; 0: as many as workers",
-           "memory H; the default: ours"},
-          server::servers_knob()};
-}
-
 const Protocol& async_diloco_protocol() {
   static const Protocol protocol = server::asynchronous(
       {.name = "async_diloco",
        .summary = "DiLoCo without barriers: outer gradients are applied on arrival, with delayed Nesterov momentum",
        .paper = "Liu et al.: Asynchronous Local-SGD Training for Language Modeling, arXiv 2401.09135",
        .family = Family::kOuter,
-       .knobs = all_knobs(),
+       .knobs = {period_knob(),
+                 knob("dylu", true, "slower workers make fewer local steps, in proportion to their speed", "memory H"),
+                 knob("outer_lr", 0.7, 0, 1000, "learning rate of the outer step", "memory M"),
+                 knob("outer_momentum", 0.9, 0, 0.999999, "beta of the delayed momentum", "memory M"),
+                 knob("every", 0, 0, 100000,
+                      "N: outer gradients from one use of momentum to the next; 0: as many as workers",
+                      "memory H; the default: ours"),
+                 server::servers_knob()},
        .body = async_diloco,
        .free_run = [](const KnobValues& knobs) { return knobs.integer("period"); },
        .source = Source::kMemory,

@@ -72,20 +72,15 @@ void co2(Node& self, const KnobValues& knobs) {
 
 std::vector<Edge> links(const Setting& setting) { return groups::ring_links(groups::all_workers(setting)); }
 
-std::vector<Knob> all_knobs() {
-  return {period_knob(),
-          {"alpha", 1.0, 0, 1000, {}, "outer learning rate", "memory L"},
-          {"beta", 0.2, 0, 0.999999, {}, "outer momentum", "memory L"},
-          {"clip", 0.0, 0, 1e9, {}, "longest u (norm); 0: any", "memory L"}};
-}
-
 const Protocol& co2_protocol() {
   static const Protocol protocol{
       .name = "co2",
       .summary = "outer steps with the mean of the round before, whose all-reduce overlaps a round of local steps",
       .paper = "Sun et al.: CO2: Efficient Distributed Training with Full Communication-Computation Overlap, ICLR 2024",
       .family = Family::kOuter,
-      .knobs = all_knobs(),
+      .knobs = {period_knob(), knob("alpha", 1.0, 0, 1000, "outer learning rate", "memory L"),
+                knob("beta", 0.2, 0, 0.999999, "outer momentum", "memory L"),
+                knob("clip", 0.0, 0, 1e9, "longest u (norm); 0: any", "memory L")},
       .body = co2,
       .links = links,
       .free_run = [](const KnobValues& knobs) { return 2 * knobs.integer("period"); },

@@ -108,28 +108,18 @@ std::vector<Edge> links(const Setting& setting) {
   return groups::star_links(setting.workers, groups::all_workers(setting));
 }
 
-std::vector<Knob> all_knobs() {
-  return with_outer_knobs(
-      {period_knob(),
-       fragments_knob(),
-       {"quorum", 0, 0, 100000, {}, "learners that a merge needs; 0: half of them", "memory H; the default: ours"},
-       {"grace",
-        1.0,
-        0,
-        1000,
-        {},
-        "length of the grace window, in mean times from a first arrival to a quorum",
-        "ours"},
-       {"alpha", 0.5, 0, 1, {}, "share of its own numbers that a learner keeps", "memory M"}});
-}
-
 const Protocol& decoupled_diloco_protocol() {
   static const Protocol protocol{
       .name = "decoupled_diloco",
       .summary = "DiLoCo whose fragments a syncer merges with a quorum and a grace window; no learner waits",
       .paper = "Douillard et al.: Decoupled DiLoCo for Resilient Distributed Pre-training, arXiv 2604.21428",
       .family = Family::kOuter,
-      .knobs = all_knobs(),
+      .knobs = with_outer_knobs(
+          {period_knob(), fragments_knob(),
+           knob("quorum", 0, 0, 100000, "learners that a merge needs; 0: half of them", "memory H; the default: ours"),
+           knob("grace", 1.0, 0, 1000, "length of the grace window, in mean times from a first arrival to a quorum",
+                "ours"),
+           knob("alpha", 0.5, 0, 1, "share of its own numbers that a learner keeps", "memory M")}),
       .body = decoupled_diloco,
       .extra_ranks = always<1>,
       .links = links,

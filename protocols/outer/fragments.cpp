@@ -10,13 +10,8 @@ std::size_t FragmentPlan::sent_after(Iter steps) const {
 }
 
 Knob fragments_knob() {
-  return {"fragments",
-          2,
-          1,
-          100000,
-          {},
-          "P: parts of the model, each sent once in a period",
-          "memory H; the default: ours"};
+  return knob("fragments", 2, 1, 100000, "P: parts of the model, each sent once in a period",
+              "memory H; the default: ours");
 }
 
 std::string too_many_fragments(const Setting& setting) {

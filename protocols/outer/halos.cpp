@@ -46,8 +46,7 @@ void train(Node& self, const KnobValues& knobs) {
 void serve_region(Node& self, const KnobValues& knobs) {
   const groups::Division regions = by_host(self);
   const std::size_t own = static_cast<std::size_t>(self.rank - self.worker_count());
-  const int wanted = knobs.integer("accumulate");
-  const Iter every = wanted > 0 ? wanted : static_cast<Iter>(regions[own].size());
+  const Iter every = knobs.integer("accumulate", static_cast<int>(regions[own].size()));
   MovingModel region(self, knobs.real("local_momentum"));
   Vec told = self.initial();  // the model without the pushes that the global server has not been told of
   const int global = global_server(self);
@@ -113,14 +112,6 @@ std::string note(const Setting& setting) {
   return "each worker is a region of its own, with a server of its own: set network.hosts to have fewer regions";
 }
 
-std::vector<Knob> all_knobs() {
-  return {period_knob(),
-          {"accumulate", 0, 0, 100000, {}, "pushes between two messages; 0: a region's workers", "memory M"},
-          {"alpha", 0.25, 0, 1, {}, "share of the global model that a region takes over", "memory M"},
-          {"local_momentum", 0.5, 0, 0.999999, {}, "beta of a region's server", "ours"},
-          {"global_momentum", 0.5, 0, 0.999999, {}, "beta of the global server", "ours"}};
-}
-
 const Protocol& halos_protocol() {
   static const Protocol protocol{
       .name = "halos",
@@ -129,7 +120,11 @@ const Protocol& halos_protocol() {
           "Kim et al.: HALoS: Hierarchical Asynchronous Local SGD over Slow Networks for Geo-Distributed Large "
           "Language Model Training, ICML 2025",
       .family = Family::kOuter,
-      .knobs = all_knobs(),
+      .knobs = {period_knob(),
+                knob("accumulate", 0, 0, 100000, "pushes between two messages; 0: a region's workers", "memory M"),
+                knob("alpha", 0.25, 0, 1, "share of the global model that a region takes over", "memory M"),
+                knob("local_momentum", 0.5, 0, 0.999999, "beta of a region's server", "ours"),
+                knob("global_momentum", 0.5, 0, 0.999999, "beta of the global server", "ours")},
       .body = halos,
       .extra_ranks = ranks,
       .extra_hosts = hosts,

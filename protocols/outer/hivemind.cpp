@@ -109,14 +109,9 @@ void track(Node& self, std::int64_t target) {
   tell(kOver);
 }
 
-int target_of(const Setting& setting) {
-  const int wanted = setting.knobs.integer("target");
-  return wanted > 0 ? wanted : setting.workers * setting.batch;
-}
-
 void hivemind(Node& self, const KnobValues& knobs) {
   if (!self.is_server()) return work(self);
-  track(self, target_of({knobs, self.graph(), self.worker_count(), {}, 0, self.batch()}));
+  track(self, knobs.integer("target", self.worker_count() * self.batch()));
 }
 
 std::vector<Edge> links(const Setting& setting) {
@@ -131,8 +126,8 @@ const Protocol& hivemind_protocol() {
       .summary = "gradients are added up until all workers together have a target number of samples, then all-reduced",
       .paper = "Diskin et al.: Distributed Deep Learning in Open Collaborations, NeurIPS 2021",
       .family = Family::kOuter,
-      .knobs =
-          {{"target", 0, 0, 1'000'000'000, {}, "samples of a step, at least; 0: a batch of each worker", "memory H"}},
+      .knobs = {knob("target", 0, 0, 1'000'000'000, "samples of a step, at least; 0: a batch of each worker",
+                     "memory H")},
       .body = hivemind,
       .extra_ranks = always<1>,
       .links = links,

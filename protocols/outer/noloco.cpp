@@ -75,13 +75,6 @@ std::vector<Edge> links(const Setting& setting) { return groups::all_pairs(setti
 
 int free_run(const KnobValues& knobs) { return 2 * knobs.integer("period"); }
 
-std::vector<Knob> all_knobs() {
-  return {period_knob(),
-          {"alpha", 0.5, 0, 0.999999, {}, "momentum of the outer step", "memory M"},
-          {"beta", 0.7, 0, 1000, {}, "learning rate of the outer step", "memory M"},
-          {"gamma", 0.9, 0, 2, {}, "how strongly the models of a pair are drawn together", "memory M"}};
-}
-
 const Protocol& noloco_protocol() {
   static const Protocol protocol{
       .name = "noloco",
@@ -90,7 +83,9 @@ const Protocol& noloco_protocol() {
           "Kolehmainen et al.: NoLoCo: No-all-reduce Low Communication Training Method for Large Models, arXiv "
           "2506.10911",
       .family = Family::kOuter,
-      .knobs = all_knobs(),
+      .knobs = {period_knob(), knob("alpha", 0.5, 0, 0.999999, "momentum of the outer step", "memory M"),
+                knob("beta", 0.7, 0, 1000, "learning rate of the outer step", "memory M"),
+                knob("gamma", 0.9, 0, 2, "how strongly the models of a pair are drawn together", "memory M")},
       .body = noloco,
       .links = links,
       .free_run = free_run,

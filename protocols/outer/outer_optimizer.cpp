@@ -29,8 +29,8 @@ void OuterOptimizer::step(Vec& x0, const Payload& mean, const Step& step, std::s
 
 std::vector<Knob> with_outer_knobs(std::vector<Knob> own) {
   own.push_back(choice("outer", {"nesterov", "momentum"}, "form of the outer optimizer's momentum", "memory H"));
-  own.push_back({"outer_lr", 0.7, 0, 1000, {}, "learning rate of the outer step", "memory H"});
-  own.push_back({"outer_momentum", 0.9, 0, 0.999999, {}, "momentum of the outer step; 0: plain SGD", "memory H"});
+  own.push_back(knob("outer_lr", 0.7, 0, 1000, "learning rate of the outer step", "memory H"));
+  own.push_back(knob("outer_momentum", 0.9, 0, 0.999999, "momentum of the outer step; 0: plain SGD", "memory H"));
   return own;
 }
 
@@ -61,6 +61,6 @@ void take_over(Node& self, Vec& x, const Vec& x0) {
   self.operate(bytes_of(2 * x.size()), [&] { x = x0; });
 }
 
-Knob period_knob() { return {"period", 4, 1, 1'000'000, {}, "H: local steps from one outer step to the next", "ours"}; }
+Knob period_knob() { return knob("period", 4, 1, 1'000'000, "H: local steps from one outer step to the next", "ours"); }
 
 }  // namespace hopbench::outer

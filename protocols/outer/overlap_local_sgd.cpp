@@ -56,9 +56,8 @@ const Protocol& overlap_local_sgd_protocol() {
           "Wang, Liang, Joshi: Overlap Local-SGD: An Algorithmic Approach to Hide Communication Delays in "
           "Distributed SGD, ICASSP 2020",
       .family = Family::kOuter,
-      .knobs = {period_knob(),
-                {"alpha", 0.6, 0, 1, {}, "pull towards the anchor", "memory H"},
-                {"beta", 0.7, 0, 0.999999, {}, "momentum of the anchor", "memory H"}},
+      .knobs = {period_knob(), knob("alpha", 0.6, 0, 1, "pull towards the anchor", "memory H"),
+                knob("beta", 0.7, 0, 0.999999, "momentum of the anchor", "memory H")},
       .body = overlap_local_sgd,
       .links = links,
       .free_run = free_run,

@@ -33,13 +33,6 @@ std::vector<Edge> links(const Setting& setting) { return groups::ring_links(grou
 
 int free_run(const KnobValues& knobs) { return knobs.integer("period"); }
 
-std::vector<Knob> all_knobs() {
-  return {period_knob(),
-          {"alpha", 1.0, 0, 1000, {}, "slow learning rate", "memory H"},
-          {"beta", 0.5, 0, 0.999999, {}, "slow momentum", "memory M"},
-          inner_state_knob()};
-}
-
 const Protocol& slowmo_protocol() {
   static const Protocol protocol{
       .name = "slowmo",
@@ -48,7 +41,8 @@ const Protocol& slowmo_protocol() {
           "Wang, Tantia, Ballas, Rabbat: SlowMo: Improving Communication-Efficient Distributed SGD with Slow "
           "Momentum, ICLR 2020",
       .family = Family::kOuter,
-      .knobs = all_knobs(),
+      .knobs = {period_knob(), knob("alpha", 1.0, 0, 1000, "slow learning rate", "memory H"),
+                knob("beta", 0.5, 0, 0.999999, "slow momentum", "memory M"), inner_state_knob()},
       .body = slowmo,
       .links = links,
       .free_run = free_run,

@@ -80,28 +80,17 @@ std::vector<Edge> links(const Setting& setting) { return groups::ring_links(grou
 
 int free_run(const KnobValues& knobs) { return static_cast<int>(knobs.integer("period") + Plan(knobs).delay); }
 
-std::vector<Knob> all_knobs() {
-  return with_outer_knobs({
-      period_knob(),
-      fragments_knob(),
-      {"delay",
-       1,
-       0,
-       1'000'000,
-       {},
-       "tau: local steps from the sending of a fragment to its outer step",
-       "memory H; the default: ours"},
-      {"alpha", 0.5, 0, 1, {}, "what a worker keeps of its own numbers when a fragment arrives", "memory M"},
-  });
-}
-
 const Protocol& streaming_diloco_protocol() {
   static const Protocol protocol{
       .name = "streaming_diloco",
       .summary = "DiLoCo whose model is synchronised in fragments, while local steps go on",
       .paper = "Douillard et al.: Streaming DiLoCo with Overlapping Communication, arXiv 2501.18512",
       .family = Family::kOuter,
-      .knobs = all_knobs(),
+      .knobs = with_outer_knobs(
+          {period_knob(), fragments_knob(),
+           knob("delay", 1, 0, 1'000'000, "tau: local steps from the sending of a fragment to its outer step",
+                "memory H; the default: ours"),
+           knob("alpha", 0.5, 0, 1, "what a worker keeps of its own numbers when a fragment arrives", "memory M")}),
       .body = streaming_diloco,
       .links = links,
       .refuse = refuse,

@@ -10,11 +10,6 @@ namespace {
 
 constexpr double kKept = 0.8;  // share of the moving average that an arrival of a quorum keeps
 
-std::size_t quorum_of(const KnobValues& knobs, int learners) {
-  const int wanted = knobs.integer("quorum");
-  return static_cast<std::size_t>(wanted > 0 ? std::min(wanted, learners) : (learners + 1) / 2);
-}
-
 /// Returns x0 - (mean length) x (mean direction) of the x0 - model. What follows the first `trained` numbers becomes
 /// the plain mean.
 Vec directed_mean(const Payload& x0, const std::vector<Payload>& models, const std::vector<double>& weights,
@@ -54,7 +49,7 @@ Syncer::Syncer(Node& self, const KnobValues& knobs)
       step_(outer_step(knobs)),
       grace_(knobs.real("grace")),
       fragments_(static_cast<std::size_t>(knobs.integer("fragments"))),
-      quorum_(syncer::quorum_of(knobs, self.worker_count())),
+      quorum_(static_cast<std::size_t>(knobs.integer("quorum", (self.worker_count() + 1) / 2))),
       x0_(self.initial()),
       outer_(self),
       gathering_(fragments_) {

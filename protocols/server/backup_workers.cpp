@@ -47,7 +47,7 @@ const Protocol& ps_backup_protocol() {
       .paper = "Chen, Monga, Bengio, Jozefowicz: Revisiting Distributed Synchronous SGD, ICLR workshop 2016",
       .family = Family::kServer,
       .knobs = with_server_knobs(
-          {{"backup", 1, 0, 1000, {}, "b: gradients that an update does without; 0: ps_bsp", "memory H"}}),
+          {knob("backup", 1, 0, 1000, "b: gradients that an update does without; 0: ps_bsp", "memory H")}),
       .body = backup_workers,
       .extra_ranks = server_count,
       .links = server_links,

@@ -116,7 +116,7 @@ const Protocol& dbw_protocol() {
       .summary = "parameter server that waits for k gradients an update, with k chosen by gain a second",
       .paper = "Xu, Neglia, Sebastianelli: Dynamic Backup Workers for Parallel Machine Learning, arXiv 2004.14696",
       .family = Family::kServer,
-      .knobs = {{"window", 5, 1, 1000, {}, "updates that the gradient's norm and variance are estimated from", "ours"},
+      .knobs = {knob("window", 5, 1, 1000, "updates that the gradient's norm and variance are estimated from", "ours"),
                 overlap_knob()},
       .body = dbw,
       .extra_ranks = always<1>,

@@ -74,8 +74,8 @@ const Protocol& dssp_protocol() {
       .paper = "Zhao, An, Liu, Chen: Dynamic Stale Synchronous Parallel Distributed Training, ICDCS 2019",
       .family = Family::kServer,
       .knobs = with_server_knobs(
-          {{"s_l", 3, 0, 1000, {}, "s_L, the least threshold", "paper"},
-           {"r_max", 12, 0, 1000, {}, "most iterations beyond s_L that a grant of the controller is for", "paper"},
+          {knob("s_l", 3, 0, 1000, "s_L, the least threshold", "paper"),
+           knob("r_max", 12, 0, 1000, "most iterations beyond s_L that a grant of the controller is for", "paper"),
            choice("mode", {"faithful", "capped"},
                   "faithful: as printed, grants follow each other, no bound; capped: s_l + r_max bounds it", "ours")}),
       .body = dssp,

@@ -97,7 +97,7 @@ const Protocol& elastic_bsp_protocol() {
       .paper = "Zhao, An, Liu, Chen: Elastic Bulk Synchronous Parallel Model for Distributed Deep Learning, ICDM 2019",
       .family = Family::kServer,
       .knobs = with_server_knobs(
-          {{"r", 15, 1, 1000, {}, "R: how many pushes of a worker are predicted, its most between barriers", "paper"}}),
+          {knob("r", 15, 1, 1000, "R: how many pushes of a worker are predicted, its most between barriers", "paper")}),
       .body = elastic_bsp,
       .extra_ranks = server_count,
       .links = server_links,

@@ -50,23 +50,6 @@ void flexrr(Node& self, const KnobValues& knobs) {
   return self.is_server() ? serve_ssp(self, knobs.integer("staleness")) : work_and_help(self, knobs);
 }
 
-std::vector<Knob> all_knobs() {
-  return {
-      staleness_knob(),
-      servers_knob(),
-      {"parts", 10, 1, 1000, {}, "a worker does its iteration in so many parts, and reports after each", "ours"},
-      {"helpers", 4, 0, 1000, {}, "how many workers may help one: the next ranks; 0: nobody helps", "memory L"},
-      {"trigger", 0.2, 0.001, 10, {}, "who is ahead by this share of an iteration helps", "memory L"},
-      {"first_slice",
-       0.025,
-       0.0001,
-       1,
-       {},
-       "first slice a helper gets in an iteration; each next is twice it",
-       "memory M"},
-  };
-}
-
 std::vector<Edge> links(const Setting& setting) {
   std::vector<Edge> edges = server_links(setting);
   for (int worker = 0; worker < setting.workers; ++worker) {
@@ -82,7 +65,14 @@ const Protocol& flexrr_protocol() {
       .summary = "parameter server, stale synchronous, where workers ahead take samples off stragglers",
       .paper = "Harlap et al.: Addressing the Straggler Problem for Iterative Convergent Parallel ML, SoCC 2016",
       .family = Family::kServer,
-      .knobs = all_knobs(),
+      .knobs = {staleness_knob(), servers_knob(),
+                knob("parts", 10, 1, 1000, "a worker does its iteration in so many parts, and reports after each",
+                     "ours"),
+                knob("helpers", 4, 0, 1000, "how many workers may help one: the next ranks; 0: nobody helps",
+                     "memory L"),
+                knob("trigger", 0.2, 0.001, 10, "who is ahead by this share of an iteration helps", "memory L"),
+                knob("first_slice", 0.025, 0.0001, 1,
+                     "first slice a helper gets in an iteration; each next is twice it", "memory M")},
       .body = flexrr,
       .extra_ranks = server_count,
       .links = links,

@@ -45,8 +45,8 @@ void serve_ssp(Node& self, Iter staleness) {
 }
 
 Knob staleness_knob() {
-  return {"staleness", 3, 0, 1000, {}, "s: a worker that has pushed over s gradients more than the slowest is held",
-          "DSSP"};
+  return knob("staleness", 3, 0, 1000, "s: a worker that has pushed over s gradients more than the slowest is held",
+              "DSSP");
 }
 
 int staleness_of(const KnobValues& knobs) { return knobs.integer("staleness"); }

@@ -64,10 +64,8 @@ void drop_parts(Node& self, const Stripes& stripes, const Message& push) {
 }
 
 Knob overlap_knob() {
-  return {.name = "overlap",
-          .fallback = true,
-          .meaning = "push layer by layer while the backward pass goes on; false: afterwards, as one",
-          .source = "ATC 2017"};
+  return knob("overlap", true, "push layer by layer while the backward pass goes on; false: afterwards, as one",
+              "ATC 2017");
 }
 
 }  // namespace hopbench::server

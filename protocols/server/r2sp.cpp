@@ -53,8 +53,8 @@ const Protocol& r2sp_protocol() {
           "Servers, INFOCOM 2019",
       .family = Family::kServer,
       .knobs = with_server_knobs(
-          {{"r", 0.8, 0, 1, {}, "updates are at least r T / n apart, T being an iteration's time", "paper"},
-           {"ema", 0.1, 0.001, 1, {}, "weight of the newest iteration's time in T", "ours"}}),
+          {knob("r", 0.8, 0, 1, "updates are at least r T / n apart, T being an iteration's time", "paper"),
+           knob("ema", 0.1, 0.001, 1, "weight of the newest iteration's time in T", "ours")}),
       .body = r2sp,
       .extra_ranks = server_count,
       .links = server_links,

@@ -129,13 +129,10 @@ std::vector<Knob> with_server_knobs(std::vector<Knob> own) {
 }
 
 Knob servers_knob() {
-  return {"servers", 0, 0, 256, {}, "how many servers share the parameters; 0: one beside each worker", "ours"};
+  return knob("servers", 0, 0, 256, "how many servers share the parameters; 0: one beside each worker", "ours");
 }
 
-int server_count(const Setting& setting) {
-  const int wanted = setting.knobs.integer("servers");
-  return wanted > 0 ? wanted : setting.workers;
-}
+int server_count(const Setting& setting) { return setting.knobs.integer("servers", setting.workers); }
 
 std::vector<Edge> server_links(const Setting& setting) {
   std::vector<Edge> edges;

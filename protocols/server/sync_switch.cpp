@@ -92,23 +92,20 @@ Control control(const KnobValues& knobs) { return only_rounds(knobs) ? Control::
 
 Changes changes(const Setting& setting) { return only_rounds(setting.knobs) ? Changes::kRounding : Changes::kForm; }
 
-std::vector<Knob> all_knobs() {
-  return with_server_knobs({
-      {"fraction", 0.0625, 0, 1, {}, "share of all iterations that are bulk synchronous; 0: ASP, 1: BSP", "ICDCS 2021"},
-      choice("momentum", {"keep", "reset"}, "what the servers' momentum does at the switch", "memory M"),
-      choice("online", {"off", "greedy"}, "greedy: a straggler brings the switch forward", "memory M"),
-      {"slowdown", 2.0, 1, 1000, {}, "online: the last gradient's time over the median's in a round held up", "ours"},
-      {"patience", 5, 1, 1000, {}, "online: rounds in a row that are held up before the switch", "ours"},
-  });
-}
-
 const Protocol& sync_switch_protocol() {
   static const Protocol protocol{
       .name = "sync_switch",
       .summary = "parameter server, bulk synchronous for a fraction of the run, then asynchronous",
       .paper = "Li, Mangoubi, Xu, Guo: Sync-Switch: Hybrid Parameter Synchronization, ICDCS 2021",
       .family = Family::kServer,
-      .knobs = all_knobs(),
+      .knobs = with_server_knobs(
+          {knob("fraction", 0.0625, 0, 1, "share of all iterations that are bulk synchronous; 0: ASP, 1: BSP",
+                "ICDCS 2021"),
+           choice("momentum", {"keep", "reset"}, "what the servers' momentum does at the switch", "memory M"),
+           choice("online", {"off", "greedy"}, "greedy: a straggler brings the switch forward", "memory M"),
+           knob("slowdown", 2.0, 1, 1000, "online: the last gradient's time over the median's in a round held up",
+                "ours"),
+           knob("patience", 5, 1, 1000, "online: rounds in a row that are held up before the switch", "ours")}),
       .body = sync_switch,
       .extra_ranks = server_count,
       .links = server_links,

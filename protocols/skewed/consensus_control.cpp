@@ -87,18 +87,14 @@ void consensus_control(Node& self, const KnobValues& knobs) {
 
 std::vector<Edge> links(const Setting& setting) { return groups::all_pairs(setting.workers); }
 
-std::vector<Knob> all_knobs() {
-  return {{"ratio", 0.5, 0, 1e9, {}, "distance between models that is allowed, in lengths of a step", "ours"},
-          {"most", 8, 1, 1000, {}, "exchanges in an iteration, at most", "ours"}};
-}
-
 const Protocol& consensus_control_protocol() {
   static const Protocol protocol{
       .name = "consensus_control",
       .summary = "D-PSGD that repeats the exchange while the models are too far apart; for skewed data",
       .paper = "Kong, Lin, Koloskova, Jaggi, Stich: Consensus Control for Decentralized Deep Learning, ICML 2021",
       .family = Family::kSkewed,
-      .knobs = all_knobs(),
+      .knobs = {knob("ratio", 0.5, 0, 1e9, "distance between models that is allowed, in lengths of a step", "ours"),
+                knob("most", 8, 1, 1000, "exchanges in an iteration, at most", "ours")},
       .body = consensus_control,
       .links = links,
       .on_topology = always<true>,

@@ -36,7 +36,6 @@ const Protocol& d2_protocol() {
       .summary = "D-PSGD with the last two models and gradients in each step; for skewed data",
       .paper = "Tang, Lian, Yan, Zhang, Liu: D2: Decentralized Training over Decentralized Data, ICML 2018",
       .family = Family::kSkewed,
-      .knobs = {},
       .body = d2,
       .refuse = gossip::not_symmetric,
       .note = note,

@@ -21,7 +21,6 @@ const Protocol& exact_diffusion_protocol() {
           "Yuan, Ying, Zhao, Sayed: Exact Diffusion for Distributed Optimization and Learning, IEEE Transactions on "
           "Signal Processing, 2019",
       .family = Family::kSkewed,
-      .knobs = {},
       .body = exact_diffusion,
       .refuse = gossip::not_symmetric,
       .gap_bound = gossip::diameter_of,

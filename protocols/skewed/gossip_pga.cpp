@@ -38,7 +38,7 @@ const Protocol& gossip_pga_protocol() {
       .summary = "D-PSGD, and an average of all models after every so many iterations",
       .paper = "Chen, Yuan, Zhang, Pan, Xu, Yin: Accelerating Gossip SGD with Periodic Global Averaging, ICML 2021",
       .family = Family::kSkewed,
-      .knobs = {{"period", 6, 1, 1'000'000, {}, "H: iterations from one average of all to the next", "memory M"}},
+      .knobs = {knob("period", 6, 1, 1'000'000, "H: iterations from one average of all to the next", "memory M")},
       .body = gossip_pga,
       .links = links,
       .on_topology = always<true>,

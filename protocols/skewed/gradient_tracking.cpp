@@ -51,7 +51,6 @@ const Protocol& gradient_tracking_protocol() {
       .summary = "D-PSGD by an estimate of all workers' mean gradient, which is gossiped too; for skewed data",
       .paper = "Pu, Nedic: Distributed Stochastic Gradient Tracking Methods, Mathematical Programming, 2021",
       .family = Family::kSkewed,
-      .knobs = {},
       .body = gradient_tracking,
       .refuse = gossip::not_symmetric,
       .gap_bound = gossip::diameter_of,

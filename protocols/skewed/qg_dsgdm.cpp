@@ -70,7 +70,7 @@ const Protocol& qg_dsgdm_protocol() {
           "Lin, Karimireddy, Stich, Jaggi: Quasi-Global Momentum: Accelerating Decentralized Deep Learning on "
           "Heterogeneous Data, ICML 2021",
       .family = Family::kSkewed,
-      .knobs = {{"mu", 0.9, 0, 0.999999, {}, "share of m that an iteration keeps", "memory H"}},
+      .knobs = {knob("mu", 0.9, 0, 0.999999, "share of m that an iteration keeps", "memory H")},
       .body = qg_dsgdm,
       .refuse = gossip::not_symmetric,
       .keeps_own_momentum = true,

@@ -61,7 +61,6 @@ const Protocol& r_fast_protocol() {
           "Zhu, Tian, Huang, Xu, He: R-FAST: Robust Fully-Asynchronous Stochastic Gradient Tracking over General "
           "Topology, arXiv 2307.11617",
       .family = Family::kSkewed,
-      .knobs = {},
       .body = r_fast,
       .refuse = refuse,
       .control = always<Control::kSchedule>,
