@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "protocols/allreduce/gradient_mean.h"
+#include "protocols/groups/groups.h"
 #include "protocols/node/collectives.h"
 #include "protocols/server/pushes.h"
 #include "protocols/server/rejoin.h"
@@ -52,9 +53,8 @@ int servers_of(const Setting& setting) { return by_servers(setting.knobs) ? serv
 
 std::vector<Edge> links_of(const Setting& setting) {
   if (by_servers(setting.knobs)) return server::server_links(setting);
-  std::vector<Edge> edges = GradientMean::links(setting);
-  for (int worker = 1; worker < setting.workers; ++worker) edges.emplace_back(worker, 0);  // the manager
-  return edges;
+  return groups::joined(GradientMean::links(setting),
+                        groups::star_links(0, groups::all_workers(setting)));  // the manager
 }
 
 std::vector<Knob> all_knobs(std::vector<Knob> own) {

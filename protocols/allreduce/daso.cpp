@@ -40,8 +40,6 @@ void daso(Node& self, const KnobValues& knobs) {
   self.report(k, x);
 }
 
-std::vector<Edge> links(const Setting& setting) { return groups::all_pairs(setting.workers); }
-
 std::string refuse(const Setting& setting) {
   if (setting.knobs.integer("wait") < setting.knobs.integer("skip")) return "";
   return "wait = " + std::to_string(setting.knobs.integer("wait")) +
@@ -72,7 +70,7 @@ const Protocol& daso_protocol() {
                 knob("warm_up", 0, 0, 1'000'000'000, "first iterations, with an average between hosts in each",
                      "code")},
       .body = daso,
-      .links = links,
+      .links = groups::all_pairs,
       .refuse = refuse,
       .note = note,
       .free_run = [](const KnobValues& knobs) { return knobs.integer("skip") + knobs.integer("wait"); },

@@ -50,9 +50,7 @@ void hierarchical_mean(Node& self, const groups::Division& hosts, Iter k, const 
 
 std::vector<Edge> hierarchical_links(const groups::Division& hosts) {
   std::vector<Edge> edges = groups::ring_links(hierarchical::leaders_of(hosts));
-  for (const groups::Group& host : hosts) {
-    for (const Edge& edge : groups::star_links(host.front(), host)) edges.push_back(edge);
-  }
+  for (const groups::Group& host : hosts) edges = groups::joined(edges, groups::star_links(host.front(), host));
   return edges;
 }
 

@@ -55,8 +55,6 @@ void lasgd(Node& self, const KnobValues&) {
   self.report(k, x);
 }
 
-std::vector<Edge> links(const Setting& setting) { return groups::ring_links(groups::all_workers(setting)); }
-
 const Protocol& lasgd_protocol() {
   static const Protocol protocol{
       .name = "lasgd",
@@ -66,7 +64,7 @@ const Protocol& lasgd_protocol() {
           "arXiv 2203.13085",
       .family = Family::kAllReduce,
       .body = lasgd,
-      .links = links,
+      .links = groups::ring_links,
       .control = always<Control::kSchedule>,
       .source = Source::kMemory,
       .reading = "lasgd/correction on completion",

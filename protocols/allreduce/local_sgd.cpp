@@ -20,11 +20,6 @@ void local_sgd(Node& self, const KnobValues& knobs) {
   }
 }
 
-std::vector<Edge> links(const Setting& setting) { return groups::ring_links(groups::all_workers(setting)); }
-
-// From one average to the next, no other worker holds a worker back.
-int free_run(const KnobValues& knobs) { return knobs.integer("period"); }
-
 const Protocol& local_sgd_protocol() {
   static const Protocol protocol{
       .name = "local_sgd",
@@ -33,11 +28,9 @@ const Protocol& local_sgd_protocol() {
       .family = Family::kAllReduce,
       .knobs = {knob("period", 4, 1, 1'000'000, "H: local steps from one average to the next", "ours")},
       .body = local_sgd,
-      .links = links,
-      .free_run = free_run,
-      .gap_bound = [](const Setting& setting) -> std::optional<std::int64_t> {
-        return setting.knobs.integer("period");
-      },
+      .links = groups::ring_links,
+      .free_run = periods<1>,
+      .gap_bound = periods<1>,
       .source = Source::kMemory,
       .reading = "local_sgd/H-steps"};
   return protocol;

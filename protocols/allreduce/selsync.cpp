@@ -54,8 +54,6 @@ void selsync(Node& self, const KnobValues& knobs) {
   }
 }
 
-std::vector<Edge> links(const Setting& setting) { return groups::all_pairs(setting.workers); }
-
 // With delta = 0 every iteration is synchronised, whatever the gradients are.
 Control control(const KnobValues& knobs) {
   return knobs.real("delta") > 0 ? Control::kLockstepByValues : Control::kLockstep;
@@ -73,7 +71,7 @@ const Protocol& selsync_protocol() {
                      "paper"),
                 knob("smoothing", 0.0, 0, 1, "weight of the newest norm in their average; 0: workers / 100", "paper")},
       .body = selsync,
-      .links = links,
+      .links = groups::all_pairs,
       .control = control,
       .changes = always<Changes::kWork>,  // without a flag no worker hears of another
       .gap_bound = one_ahead,

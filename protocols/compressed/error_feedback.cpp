@@ -94,8 +94,6 @@ void error_feedback(Node& self, const KnobValues& knobs) {
   }
 }
 
-std::vector<Edge> links(const Setting& setting) { return groups::all_pairs(setting.workers); }
-
 const Protocol& error_feedback_protocol() {
   static const Protocol protocol{
       .name = "error_feedback",
@@ -106,7 +104,7 @@ const Protocol& error_feedback_protocol() {
                        "memory H"),
                 knob("share", 0.01, 1e-6, 1, "of the entries that top_k and random_k keep", "memory M")},
       .body = error_feedback,
-      .links = links,
+      .links = groups::all_pairs,
       .gap_bound = one_ahead,
       .source = Source::kMemory,
       .reading = "compressed/E1-E4"};

@@ -48,8 +48,6 @@ void powersgd(Node& self, const KnobValues& knobs) {
   }
 }
 
-std::vector<Edge> links(const Setting& setting) { return groups::ring_links(groups::all_workers(setting)); }
-
 const Protocol& powersgd_protocol() {
   static const Protocol protocol{
       .name = "powersgd",
@@ -60,7 +58,7 @@ const Protocol& powersgd_protocol() {
       .family = Family::kCompressed,
       .knobs = {knob("rank", 2, 1, 1024, "r: columns of the factors", "memory H")},
       .body = powersgd,
-      .links = links,
+      .links = groups::ring_links,
       .gap_bound = one_ahead,
       .source = Source::kMemory,
       .reading = "compressed/P1-P5"};

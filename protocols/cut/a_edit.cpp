@@ -46,10 +46,6 @@ void a_edit(Node& self, const KnobValues& knobs) {
   self.report(k, x0);
 }
 
-std::vector<Edge> links(const Setting& setting) { return groups::all_pairs(setting.workers); }
-
-int free_run(const KnobValues& knobs) { return knobs.integer("period"); }
-
 const Protocol& a_edit_protocol() {
   static const Protocol protocol{
       .name = "a_edit",
@@ -66,10 +62,10 @@ const Protocol& a_edit_protocol() {
                      "memory M"),
                 knob("clip", 10.0, 1e-9, 1e9, "length of the longest outer gradient", "memory M")},
       .body = a_edit,
-      .links = links,
+      .links = groups::all_pairs,
       .control = always<Control::kSchedule>,
       .changes = always<Changes::kWork>,
-      .free_run = free_run,
+      .free_run = periods<1>,
       .source = Source::kMemory,
       .reading = "cut/E1-E5",
       .experimental = always<true>};  // weights and constants are not checked against the paper's text

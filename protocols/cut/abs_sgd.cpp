@@ -50,8 +50,6 @@ void abs_sgd(Node& self, const KnobValues& knobs) {
   self.report(k, x);
 }
 
-std::vector<Edge> links(const Setting& setting) { return groups::ring_links(groups::all_workers(setting)); }
-
 const Protocol& abs_sgd_protocol() {
   static const Protocol protocol{
       .name = "abs_sgd",
@@ -62,7 +60,7 @@ const Protocol& abs_sgd_protocol() {
       .family = Family::kCut,
       .knobs = {parts_knob(8)},
       .body = abs_sgd,
-      .links = links,
+      .links = groups::ring_links,
       .follows_times = always<true>,
       .changes = always<Changes::kWork>,
       .gap_bound = [](const Setting&) -> std::optional<std::int64_t> { return 2; },

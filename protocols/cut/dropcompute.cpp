@@ -110,8 +110,6 @@ void dropcompute(Node& self, const KnobValues& knobs) {
   }
 }
 
-std::vector<Edge> links(const Setting& setting) { return groups::all_pairs(setting.workers); }
-
 const Protocol& dropcompute_protocol() {
   static const Protocol protocol{
       .name = "dropcompute",
@@ -123,7 +121,7 @@ const Protocol& dropcompute_protocol() {
       .knobs = {knob("measured", 20, 1, 100000, "first iterations, in which nothing is dropped", "ours"),
                 parts_knob(8)},
       .body = dropcompute,
-      .links = links,
+      .links = groups::all_pairs,
       .follows_times = always<true>,
       .changes = always<Changes::kWork>,
       .gap_bound = one_ahead,

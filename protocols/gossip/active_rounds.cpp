@@ -49,11 +49,7 @@ void average_active(Node& self, Iter k, Iter number, const ActiveNeighbours& act
 }
 
 std::vector<Edge> links_with_controller(const Setting& setting) {
-  std::vector<Edge> all = groups::star_links(setting.workers, groups::all_workers(setting));
-  for (int a = 0; a < setting.workers; ++a) {
-    for (const int b : setting.graph.out(a)) all.emplace_back(a, b);
-  }
-  return all;
+  return groups::joined(groups::star_links(setting), groups::graph_links(setting));
 }
 
 std::string too_many_or_not_symmetric(const Setting& setting) {

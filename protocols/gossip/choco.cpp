@@ -13,6 +13,7 @@
 #include <map>
 
 #include "protocols/compressed/compress.h"
+#include "protocols/gossip/mixing.h"
 #include "protocols/node/collectives.h"
 #include "protocols/node/node.h"
 
@@ -108,11 +109,6 @@ std::string note(const Setting& setting) {
          "before";
 }
 
-std::string refuse(const Setting& setting) {
-  if (setting.graph.undirected()) return unconnected(setting.graph);
-  return "topology '" + setting.graph.name() + "' has edges of one direction: the mixing weights are symmetric";
-}
-
 const Protocol& choco_protocol() {
   static const Protocol protocol{
       .name = "choco",
@@ -128,7 +124,7 @@ const Protocol& choco_protocol() {
                      "that of all others",
                      "code; ours")},
       .body = choco,
-      .refuse = refuse,
+      .refuse = not_symmetric,
       .note = note,
       .gap_bound = [](const Setting& setting) -> std::optional<std::int64_t> { return 2 * setting.graph.diameter(); },
       .source = Source::kAbstractAndCode,

@@ -58,8 +58,6 @@ void dpsgd(Node& self, const KnobValues& knobs) {
   }
 }
 
-std::string refuse(const Setting& setting) { return unconnected(setting.graph); }
-
 std::string note(const Setting& setting) {
   const Topology& graph = setting.graph;
   if (graph.regular()) return "";
@@ -87,7 +85,7 @@ const Protocol& dpsgd_protocol() {
                        "/ (in-degree + 1)",
                        "derived")},
       .body = dpsgd,
-      .refuse = refuse,
+      .refuse = [](const Setting& setting) { return unconnected(setting.graph); },
       .note = note,
       .gap_bound = [](const Setting& setting) -> std::optional<std::int64_t> { return setting.graph.diameter(); },
       .source = Source::kMemory,

@@ -12,9 +12,9 @@
 // A worker answers pulls at any time. It ends when its neighbours have said that they pull no more.
 #include <memory>
 
+#include "protocols/gossip/active_rounds.h"
 #include "protocols/gossip/mixing.h"
 #include "protocols/gossip/netmax_monitor.h"
-#include "protocols/groups/groups.h"
 
 namespace hopbench::gossip::netmax {
 
@@ -96,14 +96,6 @@ void netmax(Node& self, const KnobValues& knobs) {
   PullMonitor(self, knobs.integer("every")).run();
 }
 
-std::vector<Edge> links(const Setting& setting) {
-  std::vector<Edge> all = groups::star_links(setting.workers, groups::all_workers(setting));
-  for (int a = 0; a < setting.workers; ++a) {
-    for (const int b : setting.graph.out(a)) all.emplace_back(a, b);
-  }
-  return all;
-}
-
 const Protocol& netmax_protocol() {
   static const Protocol protocol{
       .name = "netmax",
@@ -115,7 +107,7 @@ const Protocol& netmax_protocol() {
       .knobs = {knob("every", 20, 1, 1'000'000, "iterations of a worker from one policy to the next", "ours")},
       .body = netmax,
       .extra_ranks = always<1>,
-      .links = links,
+      .links = links_with_controller,
       .on_topology = always<true>,
       .refuse = not_symmetric,
       .control = always<Control::kSchedule>,

@@ -12,6 +12,7 @@
 // If every worker has as many receivers as senders and overlap is 0, w stays 1. Then z is x, and nothing is divided.
 #include "protocols/gossip/hops.h"
 #include "protocols/gossip/push_sum.h"
+#include "protocols/groups/groups.h"
 #include "protocols/node/collectives.h"
 #include "protocols/node/node.h"
 
@@ -63,11 +64,7 @@ void sgp(Node& self, const KnobValues& knobs) {
 
 std::vector<Edge> links(const Setting& setting) {
   if (!on_topology(setting.knobs)) return Hops(setting.workers, setting.knobs.integer("peers")).edges();
-  std::vector<Edge> edges;
-  for (int r = 0; r < setting.workers; ++r) {
-    for (int peer : setting.graph.out(r)) edges.emplace_back(r, peer);
-  }
-  return edges;
+  return groups::graph_links(setting);
 }
 
 std::string refuse(const Setting& setting) { return on_topology(setting.knobs) ? unconnected(setting.graph) : ""; }

@@ -92,8 +92,7 @@ std::vector<Edge> links(const Setting& setting) {
   for (const Division& groups : rounds_of(setting.knobs, setting.workers, setting)) {
     for (int i = 0; i < static_cast<int>(groups.size()); ++i) {
       const Group& group = groups[static_cast<std::size_t>(i)];
-      const std::vector<Edge> some = at_server ? star_links(setting.workers + i, group) : ring_links(group);
-      all.insert(all.end(), some.begin(), some.end());
+      all = joined(all, at_server ? star_links(setting.workers + i, group) : ring_links(group));
     }
   }
   return all;

@@ -125,4 +125,21 @@ std::vector<Edge> star_links(int centre, const Group& group) {
   return edges;
 }
 
+std::vector<Edge> joined(std::vector<Edge> some, const std::vector<Edge>& others) {
+  some.insert(some.end(), others.begin(), others.end());
+  return some;
+}
+
+std::vector<Edge> all_pairs(const Setting& setting) { return all_pairs(setting.workers); }
+std::vector<Edge> ring_links(const Setting& setting) { return ring_links(all_workers(setting)); }
+std::vector<Edge> star_links(const Setting& setting) { return star_links(setting.workers, all_workers(setting)); }
+
+std::vector<Edge> graph_links(const Setting& setting) {
+  std::vector<Edge> edges;
+  for (int a = 0; a < setting.workers; ++a) {
+    for (const int b : setting.graph.out(a)) edges.emplace_back(a, b);
+  }
+  return edges;
+}
+
 }  // namespace hopbench::groups

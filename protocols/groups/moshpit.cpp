@@ -76,8 +76,6 @@ std::string refuse(const Setting& setting) {
          " workers fill a grid of at most " + std::to_string(most) + ": take dimensions = " + std::to_string(most);
 }
 
-int free_run(const KnobValues& knobs) { return knobs.integer("period"); }
-
 const Protocol& moshpit_protocol() {
   static const Protocol protocol{
       .name = "moshpit",
@@ -92,7 +90,7 @@ const Protocol& moshpit_protocol() {
       .links = links,
       .refuse = refuse,
       .on_loss = always<OnLoss::kContinues>,
-      .free_run = free_run,
+      .free_run = periods<1>,
       .source = Source::kMemory,
       .reading = "moshpit/G1-G3"};
   return protocol;

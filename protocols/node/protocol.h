@@ -95,6 +95,16 @@ auto always(const Settings&) {
 
 /// Returns the .gap_bound of protocols whose workers go from barrier to barrier.
 inline std::optional<std::int64_t> one_ahead(const Setting&) { return 1; }
+/// Returns the .free_run, or the .gap_bound, of protocols whose workers do not hold each other back for so many periods
+/// of the knob `period`.
+template <int count>
+int periods(const KnobValues& knobs) {
+  return count * knobs.integer("period");
+}
+template <int count>
+std::optional<std::int64_t> periods(const Setting& setting) {
+  return periods<count>(setting.knobs);
+}
 
 /// Returns the factor of the learning rate under optimizer.step = "per_sample", as numerator and denominator.
 std::pair<int, int> step_factor(const Protocol& protocol, const Setting& setting);

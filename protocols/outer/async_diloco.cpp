@@ -122,7 +122,7 @@ const Protocol& async_diloco_protocol() {
                       "memory H; the default: ours"),
                  server::servers_knob()},
        .body = async_diloco,
-       .free_run = [](const KnobValues& knobs) { return knobs.integer("period"); },
+       .free_run = periods<1>,
        .source = Source::kMemory,
        .reading = "outer/A1-A4",
        .experimental = always<true>});  // the form of the delayed momentum is not checked

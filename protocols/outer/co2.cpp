@@ -70,8 +70,6 @@ void co2(Node& self, const KnobValues& knobs) {
   mean.wait(kWhy);  // others still need what it sends on
 }
 
-std::vector<Edge> links(const Setting& setting) { return groups::ring_links(groups::all_workers(setting)); }
-
 const Protocol& co2_protocol() {
   static const Protocol protocol{
       .name = "co2",
@@ -82,11 +80,9 @@ const Protocol& co2_protocol() {
                 knob("beta", 0.2, 0, 0.999999, "outer momentum", "memory L"),
                 knob("clip", 0.0, 0, 1e9, "longest u (norm); 0: any", "memory L")},
       .body = co2,
-      .links = links,
-      .free_run = [](const KnobValues& knobs) { return 2 * knobs.integer("period"); },
-      .gap_bound = [](const Setting& setting) -> std::optional<std::int64_t> {
-        return 2 * setting.knobs.integer("period");
-      },
+      .links = groups::ring_links,
+      .free_run = periods<2>,
+      .gap_bound = periods<2>,
       .source = Source::kMemory,
       .reading = "outer/C1-C3",
       .experimental = always<true>};  // the staleness gap and the clipping are not checked against the paper's text

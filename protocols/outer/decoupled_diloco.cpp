@@ -104,10 +104,6 @@ std::string refuse(const Setting& setting) {
   return too_many_fragments(setting);
 }
 
-std::vector<Edge> links(const Setting& setting) {
-  return groups::star_links(setting.workers, groups::all_workers(setting));
-}
-
 const Protocol& decoupled_diloco_protocol() {
   static const Protocol protocol{
       .name = "decoupled_diloco",
@@ -122,11 +118,11 @@ const Protocol& decoupled_diloco_protocol() {
            knob("alpha", 0.5, 0, 1, "share of its own numbers that a learner keeps", "memory M")}),
       .body = decoupled_diloco,
       .extra_ranks = always<1>,
-      .links = links,
+      .links = groups::star_links,
       .refuse = refuse,
       .control = always<Control::kSchedule>,
       .on_loss = always<OnLoss::kContinues>,
-      .free_run = [](const KnobValues& knobs) { return knobs.integer("period"); },
+      .free_run = periods<1>,
       .rejoins = always<true>,
       .source = Source::kMemory,
       .reading = "outer/DD1-DD5",

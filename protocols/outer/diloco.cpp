@@ -30,10 +30,6 @@ void diloco(Node& self, const KnobValues& knobs) {
   }
 }
 
-std::vector<Edge> links(const Setting& setting) { return groups::ring_links(groups::all_workers(setting)); }
-
-int free_run(const KnobValues& knobs) { return knobs.integer("period"); }
-
 const Protocol& diloco_protocol() {
   static const Protocol protocol{
       .name = "diloco",
@@ -42,11 +38,9 @@ const Protocol& diloco_protocol() {
       .family = Family::kOuter,
       .knobs = with_outer_knobs({period_knob(), inner_state_knob()}),
       .body = diloco,
-      .links = links,
-      .free_run = free_run,
-      .gap_bound = [](const Setting& setting) -> std::optional<std::int64_t> {
-        return setting.knobs.integer("period");
-      },
+      .links = groups::ring_links,
+      .free_run = periods<1>,
+      .gap_bound = periods<1>,
       .source = Source::kMemory,
       .reading = "outer/D1-D3"};
   return protocol;

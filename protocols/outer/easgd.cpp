@@ -60,7 +60,7 @@ const Protocol& easgd_protocol() {
                       "memory H"),
                  server::servers_knob()},
        .body = easgd,
-       .free_run = [](const KnobValues& knobs) { return knobs.integer("period"); },
+       .free_run = periods<1>,
        .source = Source::kMemory,
        .reading = "outer/E1-E3"});
   return protocol;

@@ -99,12 +99,11 @@ std::vector<Edge> links(const Setting& setting) {
   const groups::Division regions = by_host(setting);
   const int global = setting.workers + static_cast<int>(regions.size());
   for (int r = 0; r < static_cast<int>(regions.size()); ++r) {
-    for (const Edge& edge : star_links(setting.workers + r, regions[static_cast<std::size_t>(r)])) all.push_back(edge);
+    all = groups::joined(all, star_links(setting.workers + r, regions[static_cast<std::size_t>(r)]));
     all.emplace_back(setting.workers + r, global);
   }
   // It serves until all workers are done. With real processes, one that knew only servers would end at once.
-  for (const Edge& edge : star_links(global, groups::all_workers(setting))) all.push_back(edge);
-  return all;
+  return groups::joined(all, star_links(global, groups::all_workers(setting)));
 }
 
 std::string note(const Setting& setting) {
@@ -132,7 +131,7 @@ const Protocol& halos_protocol() {
       .note = note,
       .control = always<Control::kSchedule>,
       .on_loss = always<OnLoss::kContinues>,
-      .free_run = [](const KnobValues& knobs) { return knobs.integer("period"); },
+      .free_run = periods<1>,
       .source = Source::kMemory,
       .reading = "outer/HA1-HA4",
       .experimental = always<true>};  // the momentum and the merge are not checked against the paper's text

@@ -115,9 +115,7 @@ void hivemind(Node& self, const KnobValues& knobs) {
 }
 
 std::vector<Edge> links(const Setting& setting) {
-  std::vector<Edge> all = groups::ring_links(groups::all_workers(setting));
-  for (const Edge& edge : groups::star_links(setting.workers, groups::all_workers(setting))) all.push_back(edge);
-  return all;
+  return groups::joined(groups::ring_links(setting), groups::star_links(setting));
 }
 
 const Protocol& hivemind_protocol() {

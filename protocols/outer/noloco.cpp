@@ -71,10 +71,6 @@ void noloco(Node& self, const KnobValues& knobs) {
   }
 }
 
-std::vector<Edge> links(const Setting& setting) { return groups::all_pairs(setting.workers); }
-
-int free_run(const KnobValues& knobs) { return 2 * knobs.integer("period"); }
-
 const Protocol& noloco_protocol() {
   static const Protocol protocol{
       .name = "noloco",
@@ -87,8 +83,8 @@ const Protocol& noloco_protocol() {
                 knob("beta", 0.7, 0, 1000, "learning rate of the outer step", "memory M"),
                 knob("gamma", 0.9, 0, 2, "how strongly the models of a pair are drawn together", "memory M")},
       .body = noloco,
-      .links = links,
-      .free_run = free_run,
+      .links = groups::all_pairs,
+      .free_run = periods<2>,
       .source = Source::kMemory,
       .reading = "outer/N1-N3",
       .experimental = always<true>};  // the constants, and gamma's term, are not checked against the paper's text

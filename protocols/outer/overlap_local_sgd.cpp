@@ -44,10 +44,6 @@ void overlap_local_sgd(Node& self, const KnobValues& knobs) {
   mean.wait(kWhy);  // others still need what it sends on
 }
 
-std::vector<Edge> links(const Setting& setting) { return groups::ring_links(groups::all_workers(setting)); }
-
-int free_run(const KnobValues& knobs) { return 2 * knobs.integer("period"); }
-
 const Protocol& overlap_local_sgd_protocol() {
   static const Protocol protocol{
       .name = "overlap_local_sgd",
@@ -59,11 +55,9 @@ const Protocol& overlap_local_sgd_protocol() {
       .knobs = {period_knob(), knob("alpha", 0.6, 0, 1, "pull towards the anchor", "memory H"),
                 knob("beta", 0.7, 0, 0.999999, "momentum of the anchor", "memory H")},
       .body = overlap_local_sgd,
-      .links = links,
-      .free_run = free_run,
-      .gap_bound = [](const Setting& setting) -> std::optional<std::int64_t> {
-        return 2 * setting.knobs.integer("period");
-      },
+      .links = groups::ring_links,
+      .free_run = periods<2>,
+      .gap_bound = periods<2>,
       .source = Source::kMemory,
       .reading = "outer/O1-O3",
       .experimental = always<true>};  // the first pull is not checked

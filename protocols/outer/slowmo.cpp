@@ -29,10 +29,6 @@ void slowmo(Node& self, const KnobValues& knobs) {
   }
 }
 
-std::vector<Edge> links(const Setting& setting) { return groups::ring_links(groups::all_workers(setting)); }
-
-int free_run(const KnobValues& knobs) { return knobs.integer("period"); }
-
 const Protocol& slowmo_protocol() {
   static const Protocol protocol{
       .name = "slowmo",
@@ -44,11 +40,9 @@ const Protocol& slowmo_protocol() {
       .knobs = {period_knob(), knob("alpha", 1.0, 0, 1000, "slow learning rate", "memory H"),
                 knob("beta", 0.5, 0, 0.999999, "slow momentum", "memory M"), inner_state_knob()},
       .body = slowmo,
-      .links = links,
-      .free_run = free_run,
-      .gap_bound = [](const Setting& setting) -> std::optional<std::int64_t> {
-        return setting.knobs.integer("period");
-      },
+      .links = groups::ring_links,
+      .free_run = periods<1>,
+      .gap_bound = periods<1>,
       .source = Source::kMemory,
       .reading = "outer/S1-S2"};
   return protocol;

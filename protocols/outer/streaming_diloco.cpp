@@ -76,8 +76,6 @@ std::string refuse(const Setting& setting) {
          ": a fragment has to be here before the next leaves. Take a shorter delay, a longer period or fewer fragments";
 }
 
-std::vector<Edge> links(const Setting& setting) { return groups::ring_links(groups::all_workers(setting)); }
-
 int free_run(const KnobValues& knobs) { return static_cast<int>(knobs.integer("period") + Plan(knobs).delay); }
 
 const Protocol& streaming_diloco_protocol() {
@@ -92,7 +90,7 @@ const Protocol& streaming_diloco_protocol() {
                 "memory H; the default: ours"),
            knob("alpha", 0.5, 0, 1, "what a worker keeps of its own numbers when a fragment arrives", "memory M")}),
       .body = streaming_diloco,
-      .links = links,
+      .links = groups::ring_links,
       .refuse = refuse,
       .free_run = free_run,
       .gap_bound = [](const Setting& setting) -> std::optional<std::int64_t> {

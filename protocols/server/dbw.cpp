@@ -106,10 +106,6 @@ void dbw(Node& self, const KnobValues& knobs) {
   Server(self, knobs.integer("window")).run();
 }
 
-std::vector<Edge> links(const Setting& setting) {
-  return groups::star_links(setting.workers, groups::all_workers(setting));
-}
-
 const Protocol& dbw_protocol() {
   static const Protocol protocol{
       .name = "dbw",
@@ -120,7 +116,7 @@ const Protocol& dbw_protocol() {
                 overlap_knob()},
       .body = dbw,
       .extra_ranks = always<1>,
-      .links = links,
+      .links = groups::star_links,
       .control = always<Control::kValues>,
       .on_loss = always<OnLoss::kContinues>,
       .changes = always<Changes::kWork>,

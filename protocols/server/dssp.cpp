@@ -68,27 +68,22 @@ std::optional<std::int64_t> gap_bound(const Setting& setting) {
 int free_run(const KnobValues& knobs) { return knobs.integer("s_l") + knobs.integer("r_max"); }
 
 const Protocol& dssp_protocol() {
-  static const Protocol protocol{
-      .name = "dssp",
-      .summary = "parameter server, stale synchronous with a threshold that a controller picks from a range",
-      .paper = "Zhao, An, Liu, Chen: Dynamic Stale Synchronous Parallel Distributed Training, ICDCS 2019",
-      .family = Family::kServer,
-      .knobs = with_server_knobs(
-          {knob("s_l", 3, 0, 1000, "s_L, the least threshold", "paper"),
-           knob("r_max", 12, 0, 1000, "most iterations beyond s_L that a grant of the controller is for", "paper"),
-           choice("mode", {"faithful", "capped"},
-                  "faithful: as printed, grants follow each other, no bound; capped: s_l + r_max bounds it", "ours")}),
-      .body = dssp,
-      .extra_ranks = server_count,
-      .links = server_links,
-      .control = always<Control::kSchedule>,
-      .on_loss = always<OnLoss::kContinues>,
-      .gradients_per_update = always<1>,
-      .free_run = free_run,
-      .rejoins = always<true>,
-      .gap_bound = gap_bound,
-      .source = Source::kFullText,
-      .reading = "dssp/D1-D7"};
+  static const Protocol protocol = asynchronous(
+      {.name = "dssp",
+       .summary = "parameter server, stale synchronous with a threshold that a controller picks from a range",
+       .paper = "Zhao, An, Liu, Chen: Dynamic Stale Synchronous Parallel Distributed Training, ICDCS 2019",
+       .family = Family::kServer,
+       .knobs = with_server_knobs(
+           {knob("s_l", 3, 0, 1000, "s_L, the least threshold", "paper"),
+            knob("r_max", 12, 0, 1000, "most iterations beyond s_L that a grant of the controller is for", "paper"),
+            choice("mode", {"faithful", "capped"},
+                   "faithful: as printed, grants follow each other, no bound; capped: s_l + r_max bounds it", "ours")}),
+       .body = dssp,
+       .gradients_per_update = always<1>,
+       .free_run = free_run,
+       .gap_bound = gap_bound,
+       .source = Source::kFullText,
+       .reading = "dssp/D1-D7"});
   return protocol;
 }
 

@@ -91,25 +91,20 @@ void elastic_bsp(Node& self, const KnobValues& knobs) {
 int most_to_a_barrier(const KnobValues& knobs) { return knobs.integer("r"); }
 
 const Protocol& elastic_bsp_protocol() {
-  static const Protocol protocol{
-      .name = "elastic_bsp",
-      .summary = "parameter server, synchronous at barriers that are put where workers of unequal speed meet",
-      .paper = "Zhao, An, Liu, Chen: Elastic Bulk Synchronous Parallel Model for Distributed Deep Learning, ICDM 2019",
-      .family = Family::kServer,
-      .knobs = with_server_knobs(
-          {knob("r", 15, 1, 1000, "R: how many pushes of a worker are predicted, its most between barriers", "paper")}),
-      .body = elastic_bsp,
-      .extra_ranks = server_count,
-      .links = server_links,
-      .control = always<Control::kSchedule>,
-      .on_loss = always<OnLoss::kContinues>,
-      .gradients_per_update = always<1>,
-      .free_run = most_to_a_barrier,
-      .rejoins = always<true>,
-      .source = Source::kFullText,
-      .reading = "elastic_bsp/E1-E5",
-      // Not in the paper's text but our reading: gradients are applied on arrival between barriers.
-      .experimental = always<true>};
+  static const Protocol protocol = asynchronous(
+      {.name = "elastic_bsp",
+       .summary = "parameter server, synchronous at barriers that are put where workers of unequal speed meet",
+       .paper = "Zhao, An, Liu, Chen: Elastic Bulk Synchronous Parallel Model for Distributed Deep Learning, ICDM 2019",
+       .family = Family::kServer,
+       .knobs = with_server_knobs({knob(
+           "r", 15, 1, 1000, "R: how many pushes of a worker are predicted, its most between barriers", "paper")}),
+       .body = elastic_bsp,
+       .gradients_per_update = always<1>,
+       .free_run = most_to_a_barrier,
+       .source = Source::kFullText,
+       .reading = "elastic_bsp/E1-E5",
+       // Not in the paper's text but our reading: gradients are applied on arrival between barriers.
+       .experimental = always<true>});
   return protocol;
 }
 

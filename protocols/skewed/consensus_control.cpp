@@ -85,8 +85,6 @@ void consensus_control(Node& self, const KnobValues& knobs) {
   }
 }
 
-std::vector<Edge> links(const Setting& setting) { return groups::all_pairs(setting.workers); }
-
 const Protocol& consensus_control_protocol() {
   static const Protocol protocol{
       .name = "consensus_control",
@@ -96,7 +94,7 @@ const Protocol& consensus_control_protocol() {
       .knobs = {knob("ratio", 0.5, 0, 1e9, "distance between models that is allowed, in lengths of a step", "ours"),
                 knob("most", 8, 1, 1000, "exchanges in an iteration, at most", "ours")},
       .body = consensus_control,
-      .links = links,
+      .links = groups::all_pairs,
       .on_topology = always<true>,
       .refuse = gossip::not_symmetric,
       .control = always<Control::kLockstepByValues>,

@@ -25,11 +25,7 @@ void gossip_pga(Node& self, const KnobValues& knobs) {
 }
 
 std::vector<Edge> links(const Setting& setting) {
-  std::vector<Edge> all = groups::ring_links(groups::all_workers(setting));
-  for (int a = 0; a < setting.workers; ++a) {
-    for (const int b : setting.graph.out(a)) all.emplace_back(a, b);
-  }
-  return all;
+  return groups::joined(groups::ring_links(setting), groups::graph_links(setting));
 }
 
 const Protocol& gossip_pga_protocol() {

@@ -43,8 +43,6 @@ void r_fast(Node& self, const KnobValues&) {
   self.ignore(is(kPart));
 }
 
-std::string refuse(const Setting& setting) { return unconnected(setting.graph); }
-
 /// A worker steps by what it keeps of z', 1 / (d + 1) of it: the rest is on its way. So n steps are of n / (d + 1)
 /// gradients, and the learning rate is multiplied by the mean of d + 1.
 int gradients_per_update(const Setting& setting) {
@@ -62,7 +60,7 @@ const Protocol& r_fast_protocol() {
           "Topology, arXiv 2307.11617",
       .family = Family::kSkewed,
       .body = r_fast,
-      .refuse = refuse,
+      .refuse = [](const Setting& setting) { return unconnected(setting.graph); },
       .control = always<Control::kSchedule>,
       .loses_messages = true,
       .gradients_per_update = gradients_per_update,

@@ -500,7 +500,7 @@ mutant(given_used_again "running_sums;r_fast" "    from.used = from.rho;\n" "")
 mutant(tracker_kept_whole "running_sums;r_fast" "    z_.axpy(-out, share(running_sums::gained(share(given), share(rho_))));\n" "")
 
 # One-peer graph: the partner is always the next worker.
-mutant(always_the_next "one_peer" "1 << (k % turn_of(workers))" "1 << (0 * k % turn_of(workers))")
+mutant(always_the_next "one_peer" ".to = hops.to(self.rank, k), .from = hops.from(self.rank, k)" ".to = hops.to(self.rank, 0 * k), .from = hops.from(self.rank, 0 * k)")
 
 # MATCHA: every worker has a weight of its own; a worker's own model weighs as if it had no partner; all links are always used.
 mutant(alpha_of_its_own "matcha" "weights(partners.size(), plan.alpha)" "weights(partners.size(), plan.alpha / (1 + self.rank))")
