@@ -34,13 +34,6 @@ std::vector<Piece> merge(const std::vector<Bucket>& buckets, std::size_t floats)
 
 constexpr const char* kWhy = "gradients of the other workers";
 
-Payload scaled_copy(Node& self, const Payload& x, float weight) {
-  if (weight == 1) return x;
-  Vec result;
-  self.operate(2 * bytes_of(x), [&] { result = weighted_sum(std::span(&x, 1), std::span(&weight, 1)); });
-  return share(result);
-}
-
 }  // namespace
 }  // namespace gradient_mean
 
@@ -64,7 +57,7 @@ struct GradientMean::Reduction {
       self.until([&] { return !waiting.empty(); }, "a bucket of the gradient");
       const Part part = std::move(waiting.front());
       waiting.pop_front();
-      const Payload mine = scaled_copy(self, part.mine, part.weight);
+      const Payload mine = part.weight == 1 ? part.mine : share(combined(self, {{part.weight, part.mine}}));
       if (algorithm == "halving_doubling") {
         halving_doubling_mean(self, self.workers(), part.k, mine, mean, part.offset, kWhy);
       } else if (algorithm == "hierarchical") {

@@ -37,8 +37,8 @@ void hierarchical_mean(Node& self, const groups::Division& hosts, Iter k, const 
   std::size_t n = 0;
   for (const groups::Group& host : hosts) n += host.size();
   const std::vector<float> weights(terms.size(), static_cast<float>(hosts.size()) / static_cast<float>(n));
-  Vec sum;
-  self.operate(static_cast<double>(terms.size() + 1) * bytes_of(mine), [&] { sum = weighted_sum(terms, weights); });
+  const double bytes = static_cast<double>(terms.size() + 1) * bytes_of(mine);
+  const Vec sum = self.computed(bytes, [&] { return weighted_sum(terms, weights); });
 
   Vec mean = Vec::of_parts(mine.size(), share(sum));
   ring_mean(self, hierarchical::leaders_of(hosts), k, share(sum), mean, 0, why);

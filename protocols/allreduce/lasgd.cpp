@@ -11,6 +11,7 @@
 //     part in the same rounds, and end with the same model.
 #include "protocols/groups/background_mean.h"
 #include "protocols/groups/group_average.h"
+#include "protocols/node/collectives.h"
 #include "protocols/node/node.h"
 
 namespace hopbench::allreduce::lasgd {
@@ -19,12 +20,8 @@ namespace hopbench::allreduce::lasgd {
 void correct(Node& self, Vec& x, const Payload& contributed, BackgroundMean& rounds) {
   if (rounds.last().round < 0) return;
   const BackgroundMean::Mean& mean = rounds.taken();
-  self.operate(bytes_of(4 * x.size()), [&] {
-    // In this order, a worker whose model has not changed since then ends with the bits of the mean.
-    const Payload terms[] = {share(x), contributed, share(mean.values)};
-    const float weights[] = {1.0f, -1.0f, 1.0f};
-    x = weighted_sum(terms, weights);
-  });
+  // In this order, a worker whose model has not changed since then ends with the bits of the mean.
+  x = combined(self, {{1, share(x)}, {-1, contributed}, {1, share(mean.values)}});
 }
 
 void lasgd(Node& self, const KnobValues&) {

@@ -39,8 +39,8 @@ void selsync(Node& self, const KnobValues& knobs) {
   for (Iter k = 0; self.running(k); ++k) {
     self.enter(k);
     const Gradient g = self.gradient(x, k);
-    double change = 0;
-    self.operate(bytes_of(x.size()), [&] { change = gradient_change.next(squared_norm(self.trained(g.values))); });
+    const double change =
+        self.computed(bytes_of(x.size()), [&] { return gradient_change.next(squared_norm(self.trained(g.values))); });
     optimizer.step(x, share(g.values), k);
     self.applied(self.rank, k);
 

@@ -30,17 +30,16 @@ class Feedback {
 
   /// Returns the message for a gradient: Q(gradient + error), and statistics.
   Vec message(const Vec& g, Iter k) {
-    Vec all;
-    self_.operate(bytes_of(6 * g.size()), [&] {
+    return self_.computed(bytes_of(6 * g.size()), [&] {
       error_.add(g.slice(0, trained_));
       const Vec packed = q_.pack(error_, self_.random(Purpose::kProtocol, k));
       error_.axpy(-1.0f, share(q_.unpack(share(packed), trained_)));
       const std::size_t statistics = g.size() - trained_;
-      all = Vec::uninitialised(packed.size() + statistics, g.space());
+      Vec all = Vec::uninitialised(packed.size() + statistics, g.space());
       all.assign(0, share(packed));
       if (statistics > 0) all.assign(packed.size(), g.slice(trained_, statistics));
+      return all;
     });
-    return all;
   }
 
   /// Returns the mean of what the messages stand for, in the order given, of `size` numbers. A message of few entries

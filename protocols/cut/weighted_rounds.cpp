@@ -84,24 +84,16 @@ bool WeightedRounds::end(const Vec& x, Vec& x0, const Ended& how) {
 }
 
 double WeightedRounds::distance(const Vec& a, const Vec& b) {
-  double length = 0;
-  self_.operate(bytes_of(3 * a.size()), [&] {
-    const Payload terms[] = {self_.trained(a), self_.trained(b)};
-    const float signs[] = {1.0f, -1.0f};
-    length = std::sqrt(squared_norm(share(weighted_sum(terms, signs))));
+  return self_.computed(bytes_of(3 * a.size()), [&] {
+    return std::sqrt(squared_norm(share(combined({{1, self_.trained(a)}, {-1, self_.trained(b)}}))));
   });
-  return length;
 }
 
 void WeightedRounds::move(const Vec& x, Vec& x0, const std::vector<double>& weights) {
   if (*std::max_element(weights.begin(), weights.end()) == 0) return;
   const double own = weights[static_cast<std::size_t>(self_.rank)] * self_.worker_count();
-  Vec shifted;  // its mean over all workers is x0 - the weighted mean of x0 - x
-  self_.operate(bytes_of(3 * x.size()), [&] {
-    const Payload terms[] = {share(x0), share(x)};
-    const float parts[] = {static_cast<float>(1 - own), static_cast<float>(own)};
-    shifted = weighted_sum(terms, parts);
-  });
+  // Its mean over all workers is x0 - the weighted mean of x0 - x.
+  const Vec shifted = combined(self_, {{1 - own, share(x0)}, {own, share(x)}});
   Vec mean = Vec::uninitialised(x.size(), x.space());
   const RingMean ring = ring_mean(self_, self_.workers(), round_, share(shifted), mean, 0, "models of all workers");
   std::vector<float> used;

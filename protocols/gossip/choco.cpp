@@ -57,13 +57,11 @@ class PublicModels {
 
   /// Returns Q(x - x^) of this worker.
   Vec difference(const Vec& x, Iter k) {
-    Vec q;
-    self_.operate(bytes_of(3 * x.size()), [&] {
+    return self_.computed(bytes_of(3 * x.size()), [&] {
       Vec d = x;
       d.axpy(-1.0f, share(models_[self_.rank]));
-      q = q_.pack(d, self_.random(Purpose::kProtocol, k));
+      return q_.pack(d, self_.random(Purpose::kProtocol, k));
     });
-    return q;
   }
 
   void add(int owner, const Payload& q) {

@@ -36,8 +36,7 @@ Vec group_mean(Node& self, const Group& group, Iter round, const Vec& mine, cons
 Vec group_mean_at(Node& self, int server, const Group& group, Iter round, const Vec& mine, const char* why) {
   self.send(server, kParams, round, share(mine));
   const Message answer = self.recv(is_from(kWeights, server, round), why);
-  Vec mean;
-  self.operate(bytes_of(2 * mine.size()), [&] { mean = Vec::copy_of(answer.body); });
+  Vec mean = self.computed(bytes_of(2 * mine.size()), [&] { return Vec::copy_of(answer.body); });
   self.averaged(round, group, 1.0 / static_cast<double>(group.size()));  // the server's own event has its weights
   return mean;
 }

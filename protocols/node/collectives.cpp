@@ -31,14 +31,24 @@ Vec average(Node& self, Iter k, std::vector<Term> terms) {
   return sum(self, k, std::move(terms));
 }
 
+Vec combined(std::initializer_list<Scaled> terms) {
+  std::vector<Payload> values;
+  std::vector<float> factors;
+  for (const auto& [factor, value] : terms) {
+    factors.push_back(static_cast<float>(factor));
+    values.push_back(value);
+  }
+  return weighted_sum(values, factors);
+}
+
+Vec combined(Node& self, std::initializer_list<Scaled> terms) {
+  double read = 0;
+  for (const auto& [factor, value] : terms) read += bytes_of(value);
+  return self.computed(read + read / static_cast<double>(terms.size()), [&] { return combined(terms); });
+}
+
 Payload added(Node& self, const Payload& a, const Payload& b, float weight) {
-  Payload sum;
-  self.operate(1.5 * (bytes_of(a) + bytes_of(b)), [&] {
-    const Payload terms[] = {a, b};
-    const float weights[] = {weight, weight};
-    sum = share(weighted_sum(terms, weights));
-  });
-  return sum;
+  return share(combined(self, {{weight, a}, {weight, b}}));
 }
 
 RingMean ring_mean(Node& self, std::span<const int> group, Iter k, const Payload& mine, Vec& result, std::size_t offset,

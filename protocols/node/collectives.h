@@ -3,7 +3,9 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "protocols/node/node.h"
@@ -18,6 +20,12 @@ Vec sum(Node& self, Iter k, std::vector<Term> terms);
 
 /// Returns the same with the weights scaled so that they sum to 1.
 Vec average(Node& self, Iter k, std::vector<Term> terms);
+
+/// Returns the sum of factor * vector, added in the order given: combined({{1, a}, {-1, b}}) is a - b.
+using Scaled = std::pair<double, Payload>;
+Vec combined(std::initializer_list<Scaled> terms);
+/// Returns the same, as a vector operation of this rank that reads the vectors and writes their sum.
+Vec combined(Node& self, std::initializer_list<Scaled> terms);
 
 /// Returns weight * a + weight * b, as a vector operation of this rank. (a, b) and (b, a) give the same bits.
 Payload added(Node& self, const Payload& a, const Payload& b, float weight);

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "protocols/node/collectives.h"
+
 namespace hopbench {
 namespace {
 
@@ -10,10 +12,8 @@ void add_part(Node& self, CutGradient& sum, const Gradient& g) {
   if (sum.samples == 0) {
     sum.values = g.values;
   } else {
-    const Payload terms[] = {share(sum.values), share(g.values)};
     const double all = sum.samples + g.samples;
-    const float weights[] = {static_cast<float>(sum.samples / all), static_cast<float>(g.samples / all)};
-    self.operate(1.5 * (bytes_of(terms[0]) + bytes_of(terms[1])), [&] { sum.values = weighted_sum(terms, weights); });
+    sum.values = combined(self, {{sum.samples / all, share(sum.values)}, {g.samples / all, share(g.values)}});
   }
   sum.samples += g.samples;
 }

@@ -189,6 +189,13 @@ class Node {
   /// Runs `arithmetic`, any other vector operation, at once, without giving the turn away, and charges the rank for
   /// `bytes` read and written.
   void operate(double bytes, const std::function<void()>& arithmetic);
+  /// Does the same with arithmetic that has a result, and returns that.
+  template <class Arithmetic>
+  auto computed(double bytes, const Arithmetic& arithmetic) {
+    decltype(arithmetic()) result{};
+    operate(bytes, [&] { result = arithmetic(); });
+    return result;
+  }
   /// Does the same for a strand that works while the body does, on a core of its own. Gives the turn away meanwhile, so
   /// `arithmetic` may use nothing that other strands write. Not counted in the rank's vector operations.
   void operate_beside(double bytes, const std::function<void()>& arithmetic);

@@ -12,6 +12,7 @@
 #include <cmath>
 
 #include "protocols/groups/group_average.h"
+#include "protocols/node/collectives.h"
 #include "protocols/node/node.h"
 #include "protocols/outer/outer_optimizer.h"
 #include "protocols/server/rejoin.h"
@@ -34,12 +35,7 @@ void train(Node& self, const KnobValues& knobs) {
     self.enter(k);
     groups::local_step(self, x, inner, k);
     if (++done >= steps) {
-      Vec outer;
-      self.operate(bytes_of(3 * x.size()), [&] {
-        const Payload terms[] = {share(x0), share(x)};
-        const float weights[] = {1.0f, -1.0f};
-        outer = weighted_sum(terms, weights);
-      });
+      const Vec outer = combined(self, {{1, share(x0)}, {-1, share(x)}});
       server::push_gradient(self, k, outer, {done, (self.now() - since).count()});
       Words said;
       x0 = server::pull_weights(self, k, x0, &said);

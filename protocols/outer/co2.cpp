@@ -10,6 +10,7 @@
 
 #include "protocols/groups/background_mean.h"
 #include "protocols/groups/group_average.h"
+#include "protocols/node/collectives.h"
 #include "protocols/node/node.h"
 #include "protocols/outer/outer_optimizer.h"
 
@@ -23,18 +24,12 @@ struct Outer {
   double alpha, beta, clip;
 };
 
-Vec difference(const Payload& a, const Payload& b) {
-  const Payload terms[] = {a, b};
-  const float weights[] = {1.0f, -1.0f};
-  return weighted_sum(terms, weights);
-}
-
 /// Makes the outer step with the mean of the round before. Running statistics become those of the mean.
 void step(Node& self, Outer& outer, const Payload& mean, double lr) {
   const std::size_t n = outer.now.size(), trained = self.trainable();
   self.operate(bytes_of(12 * n), [&] {
-    const Vec late = difference(self.trained(outer.before), self.trained(mean));
-    const Vec moved = difference(self.trained(outer.now), self.trained(outer.before));
+    const Vec late = combined({{1, self.trained(outer.before)}, {-1, self.trained(mean)}});
+    const Vec moved = combined({{1, self.trained(outer.now)}, {-1, self.trained(outer.before)}});
     const double length = late.norm(), gap = length > 0 ? 1 + moved.norm() / length : 1;
     outer.u.scale(static_cast<float>(outer.beta));
     outer.u.axpy(static_cast<float>(1 / (lr * gap)), share(late));

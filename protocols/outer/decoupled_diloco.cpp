@@ -16,6 +16,7 @@
 
 #include "protocols/groups/group_average.h"
 #include "protocols/groups/groups.h"
+#include "protocols/node/collectives.h"
 #include "protocols/node/node.h"
 #include "protocols/outer/fragments.h"
 #include "protocols/outer/outer_optimizer.h"
@@ -62,9 +63,7 @@ class Learner {
       const Slice part = server::slice_of(x.size(), static_cast<std::size_t>(fresh->words[0]), plan_.fragments);
       self_.operate(bytes_of(5 * part.size), [&] {
         x0.assign(part.offset, fresh->body);
-        const Payload terms[] = {x.slice(part.offset, part.size), fresh->body};
-        const float weights[] = {static_cast<float>(alpha_), static_cast<float>(1 - alpha_)};
-        const Vec mixed = weighted_sum(terms, weights);
+        const Vec mixed = combined({{alpha_, x.slice(part.offset, part.size)}, {1 - alpha_, fresh->body}});
         x.assign(part.offset, share(mixed));
       });
     }

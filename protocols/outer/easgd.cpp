@@ -7,6 +7,7 @@
 //   x <- x - a (x - z)      at the worker          z <- z + a (x - z)      at the servers,       a = beta / n
 // No worker waits for another. The centre is the model that is handed over.
 #include "protocols/groups/group_average.h"
+#include "protocols/node/collectives.h"
 #include "protocols/node/node.h"
 #include "protocols/outer/outer_optimizer.h"
 #include "protocols/server/rejoin.h"
@@ -17,9 +18,7 @@ namespace hopbench::outer::easgd {
 
 /// Moves `from` towards `to` by that share of the way.
 Vec moved(const Payload& from, const Payload& to, double share_of_way) {
-  const Payload terms[] = {from, to};
-  const float weights[] = {static_cast<float>(1 - share_of_way), static_cast<float>(share_of_way)};
-  return weighted_sum(terms, weights);
+  return combined({{1 - share_of_way, from}, {share_of_way, to}});
 }
 
 void explore(Node& self, const KnobValues& knobs, double pull) {

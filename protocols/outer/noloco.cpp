@@ -12,6 +12,7 @@
 #include <numeric>
 
 #include "protocols/groups/group_average.h"
+#include "protocols/node/collectives.h"
 #include "protocols/node/node.h"
 #include "protocols/outer/outer_optimizer.h"
 
@@ -56,9 +57,11 @@ void noloco(Node& self, const KnobValues& knobs) {
       }
       // delta = alpha delta - beta (phi + phi' - theta - theta') / 2 - gamma (phi - phi') / 2
       self.operate(bytes_of(8 * phi.size()), [&] {
-        const Payload terms[] = {share(delta), share(phi), theirs_phi, share(theta), theirs_theta};
-        const float weights[] = {alpha, -(beta + gamma) / 2, (gamma - beta) / 2, beta / 2, beta / 2};
-        delta = weighted_sum(terms, weights);
+        delta = combined({{alpha, share(delta)},
+                          {-(beta + gamma) / 2, share(phi)},
+                          {(gamma - beta) / 2, theirs_phi},
+                          {beta / 2, share(theta)},
+                          {beta / 2, theirs_theta}});
         phi.add(share(delta));
         take_mean_statistics(self, phi, delta, share(theta), theirs_theta);
       });

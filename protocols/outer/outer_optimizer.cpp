@@ -13,12 +13,7 @@ void OuterOptimizer::step(Vec& x0, const Payload& mean, const Step& step, std::s
   if (step.momentum != 0 && momentum_.size() == 0) momentum_ = Vec(std::min(x0.size(), all), x0.space());
   const std::size_t passes = momentum_.size() > 0 ? 8 : 6;  // three for the outer gradient, the rest for the step
   self_.operate(bytes_of(passes * n), [&] {
-    Vec g;
-    {
-      const Payload terms[] = {x0.slice(begin, n), mean};
-      const float weights[] = {static_cast<float>(step.gain), static_cast<float>(-step.gain)};
-      g = weighted_sum(terms, weights);
-    }
+    const Vec g = combined({{step.gain, x0.slice(begin, n)}, {-step.gain, mean}});
     float* const m = momentum_.size() > 0 ? number_at(momentum_.mutable_data(), begin) : nullptr;
     const Space::SgdStep by{
         .lr = static_cast<float>(step.lr), .momentum = static_cast<float>(step.momentum), .nesterov = step.nesterov};

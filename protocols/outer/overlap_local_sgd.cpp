@@ -9,6 +9,7 @@
 //     the next H steps.
 #include "protocols/groups/background_mean.h"
 #include "protocols/groups/group_average.h"
+#include "protocols/node/collectives.h"
 #include "protocols/node/node.h"
 #include "protocols/outer/outer_optimizer.h"
 
@@ -16,16 +17,9 @@ namespace hopbench::outer::overlap_local_sgd {
 
 constexpr const char* kWhy = "the mean of all models of a round before";
 
-void pull(Node& self, Vec& x, const Vec& z, double alpha) {
-  self.operate(bytes_of(3 * x.size()), [&] {
-    const Payload terms[] = {share(x), share(z)};
-    const float weights[] = {static_cast<float>(1 - alpha), static_cast<float>(alpha)};
-    x = weighted_sum(terms, weights);
-  });
-}
-
 void overlap_local_sgd(Node& self, const KnobValues& knobs) {
   const Iter period = knobs.integer("period");
+  const double alpha = knobs.real("alpha");
   const OuterOptimizer::Step step{.lr = 1, .momentum = knobs.real("beta")};
   Vec x = self.initial(), z = x;
   Optimizer inner = self.optimizer(x.size());
@@ -35,7 +29,7 @@ void overlap_local_sgd(Node& self, const KnobValues& knobs) {
     if (groups::inner_step(self, x, inner, k, period)) {
       mean.wait(kWhy);
       if (k >= period) anchor.step(z, share(mean.taken().values), step);
-      pull(self, x, z, knobs.real("alpha"));
+      x = combined(self, {{1 - alpha, share(x)}, {alpha, share(z)}});
       mean.begin(share(x));
     }
     self.report(k + 1, x);

@@ -11,6 +11,7 @@
 // With one fragment, no delay and alpha = 0 this is DiLoCo.
 #include "protocols/groups/background_mean.h"
 #include "protocols/groups/group_average.h"
+#include "protocols/node/collectives.h"
 #include "protocols/node/node.h"
 #include "protocols/outer/fragments.h"
 #include "protocols/outer/outer_optimizer.h"
@@ -30,9 +31,7 @@ void mix(Node& self, Vec& x, const Vec& x0, const Slice& part, double alpha) {
   self.operate(bytes_of(3 * part.size), [&] {
     const Payload fresh = x0.slice(part.offset, part.size);
     if (alpha == 0) return x.assign(part.offset, fresh);
-    const Payload terms[] = {x.slice(part.offset, part.size), fresh};
-    const float weights[] = {static_cast<float>(alpha), static_cast<float>(1 - alpha)};
-    const Vec mixed = weighted_sum(terms, weights);
+    const Vec mixed = combined({{alpha, x.slice(part.offset, part.size)}, {1 - alpha, fresh}});
     x.assign(part.offset, share(mixed));
   });
 }

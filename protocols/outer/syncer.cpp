@@ -4,6 +4,8 @@
 #include <cmath>
 #include <utility>
 
+#include "protocols/node/collectives.h"
+
 namespace hopbench::outer {
 namespace syncer {
 namespace {
@@ -18,9 +20,8 @@ Vec directed_mean(const Payload& x0, const std::vector<Payload>& models, const s
   std::vector<float> plain = {0}, directed = {0};
   double length = 0, own = 0;
   for (std::size_t i = 0; i < models.size(); ++i) {
-    const Payload pair[] = {x0.slice(0, trained), models[i].slice(0, trained)};
-    const float signs[] = {1.0f, -1.0f};
-    const double apart = std::sqrt(squared_norm(share(weighted_sum(pair, signs))));
+    const double apart =
+        std::sqrt(squared_norm(share(combined({{1, x0.slice(0, trained)}, {-1, models[i].slice(0, trained)}}))));
     const double by_length = apart > 0 ? weights[i] / apart : 0;
     length += weights[i] * apart;
     own += by_length;
@@ -34,10 +35,7 @@ Vec directed_mean(const Payload& x0, const std::vector<Payload>& models, const s
   const Vec direction = weighted_sum(terms, directed);
   const double norm = direction.norm();
   if (!(norm > 0)) return mean;
-  const Payload pair[] = {x0.slice(0, trained), share(direction)};
-  const float parts[] = {1.0f, static_cast<float>(-length / norm)};
-  const Vec moved = weighted_sum(pair, parts);
-  mean.assign(0, share(moved));
+  mean.assign(0, share(combined({{1, x0.slice(0, trained)}, {-length / norm, share(direction)}})));
   return mean;
 }
 
@@ -110,14 +108,11 @@ Vec Syncer::merged_model(const PendingFragment& some, const Slice& part) {
     sum += weights.back();
   }
   for (double& weight : weights) weight /= sum;
-  Vec model;
-  self_.operate(bytes_of((3 * some.from.size() + 4) * part.size), [&] {
-    const Payload x0 = x0_.slice(part.offset, part.size);
+  return self_.computed(bytes_of((3 * some.from.size() + 4) * part.size), [&] {
     std::vector<Payload> models;
     for (const auto& [learner, push] : some.from) models.push_back(push.body);
-    model = syncer::directed_mean(x0, models, weights, trained_in(part));
+    return syncer::directed_mean(x0_.slice(part.offset, part.size), models, weights, trained_in(part));
   });
-  return model;
 }
 
 std::size_t Syncer::trained_in(const Slice& part) const {

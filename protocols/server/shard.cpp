@@ -98,8 +98,7 @@ void Shard::step(Iter k) {
   constexpr double kRounding = 1e-5;
   if (std::abs(all - 1) > kRounding) {
     const auto scale = static_cast<float>(1 / all);
-    const Payload sum = share(sum_);
-    self_.operate(2 * bytes_of(sum), [&] { sum_ = weighted_sum(std::span(&sum, 1), std::span(&scale, 1)); });
+    sum_ = combined(self_, {{scale, share(sum_)}});
     for (Term& term : added_) term.weight *= scale;
   }
   self_.summed(k, added_);

@@ -17,10 +17,8 @@ Vec drawn_to_neighbours(Node& self, Iter k, const gossip::Exchange& exchange, co
   Vec sum(phi.size(), phi.space());
   self.operate(bytes_of(6 * phi.size() * others.size()), [&] {
     for (std::size_t i = 0; i < others.size(); ++i) {
-      const Payload pair[] = {others[i].body, share(phi)};
-      const float signs[] = {1.0f, -1.0f};
       terms[i].weight = static_cast<float>(exchange.weights[i] / all);
-      sum.axpy(terms[i].weight, share(weighted_sum(pair, signs)));
+      sum.axpy(terms[i].weight, share(combined({{1, others[i].body}, {-1, share(phi)}})));
     }
   });
   terms.push_back({.sender = self.rank, .tag = k, .value = {}, .weight = static_cast<float>(exchange.own / all)});

@@ -13,6 +13,7 @@
 
 #include "protocols/gossip/mixing.h"
 #include "protocols/groups/groups.h"
+#include "protocols/node/collectives.h"
 
 namespace hopbench::skewed::consensus_control {
 
@@ -48,9 +49,8 @@ double exchange_once(Node& self, Iter k, const gossip::Exchange& exchange, Vec& 
   for (const double weight : exchange.weights) weights += weight;
   self.operate(bytes_of(3 * x.size() * others.size()), [&] {
     for (std::size_t i = 0; i < others.size(); ++i) {
-      const Payload terms[] = {self.trained(x), self.trained(others[i].body)};
-      const float signs[] = {1.0f, -1.0f};
-      apart += exchange.weights[i] / weights * squared_norm(share(weighted_sum(terms, signs)));
+      const Vec difference = combined({{1, self.trained(x)}, {-1, self.trained(others[i].body)}});
+      apart += exchange.weights[i] / weights * squared_norm(share(difference));
     }
   });
   x = gossip::averaged_with(self, k, exchange, others, x);

@@ -10,20 +10,18 @@
 #include <utility>
 
 #include "protocols/gossip/mixing.h"
+#include "protocols/node/collectives.h"
 
 namespace hopbench::skewed::gradient_tracking {
 
 /// Returns y + g - g_before. Running statistics are not tracked: they are g's.
 Vec tracked(Node& self, const Vec& y, const Vec& g, const Vec& g_before) {
-  Vec sum;
-  self.operate(bytes_of(4 * g.size()), [&] {
-    const Payload terms[] = {share(y), share(g), share(g_before)};
-    const float weights[] = {1.0f, 1.0f, -1.0f};
-    sum = weighted_sum(terms, weights);
+  return self.computed(bytes_of(4 * g.size()), [&] {
+    Vec sum = combined({{1, share(y)}, {1, share(g)}, {-1, share(g_before)}});
     const std::size_t trained = self.trainable();
     if (trained < g.size()) sum.assign(trained, g.slice(trained, g.size() - trained));
+    return sum;
   });
-  return sum;
 }
 
 void gradient_tracking(Node& self, const KnobValues&) {

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "protocols/gossip/mixing.h"
+#include "protocols/node/collectives.h"
 
 namespace hopbench::skewed::qg_dsgdm {
 
@@ -27,12 +28,8 @@ class QuasiGlobalMomentum {
   /// Takes in that x became `next`, by a step with that learning rate.
   void follow(const Vec& x, const Vec& next, double lr) {
     if (lr == 0) return;
-    self_.operate(bytes_of(4 * m_.size()), [&] {
-      const auto rate = static_cast<float>((1 - mu_) / lr);
-      const Payload terms[] = {share(m_), self_.trained(x), self_.trained(next)};
-      const float weights[] = {static_cast<float>(mu_), rate, -rate};
-      m_ = weighted_sum(terms, weights);
-    });
+    const double rate = (1 - mu_) / lr;
+    m_ = combined(self_, {{mu_, share(m_)}, {rate, self_.trained(x)}, {-rate, self_.trained(next)}});
   }
 
  private:

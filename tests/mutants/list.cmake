@@ -436,8 +436,8 @@ mutant(own_model_kept "diloco" "take_over(self, x, x0);" "")
 # Streaming DiLoCo: a fragment is sent as it is when it is due; a fragment is taken in one step late; numbers are mixed the
 # other way round.
 mutant(fragment_one_step_late "streaming_diloco" "due = k + 1 + plan.delay;" "due = k + 2 + plan.delay;")
-mutant(mixed_the_other_way "streaming_diloco" "static_cast<float>(alpha), static_cast<float>(1 - alpha)"
-       "static_cast<float>(1 - alpha), static_cast<float>(alpha)")
+mutant(mixed_the_other_way "streaming_diloco" "{alpha, x.slice(part.offset, part.size)}, {1 - alpha, fresh}"
+       "{1 - alpha, x.slice(part.offset, part.size)}, {alpha, fresh}")
 mutant(one_fragment_again "streaming_diloco" "slice_of(x.size(), sent, plan.fragments);" "slice_of(x.size(), 0 * sent, plan.fragments);")
 
 # SlowMo: the slow momentum is not divided by the learning rate.
