@@ -11,11 +11,80 @@
 //   - in the first `warm_up` iterations this is done in each, without a wait.
 #include <algorithm>
 
-#include "protocols/allreduce/between_hosts.h"
+#include "protocols/groups/background_mean.h"
 #include "protocols/groups/groups.h"
 #include "protocols/node/collectives.h"
 
 namespace hopbench::allreduce::daso {
+
+/// A worker's place among the hosts, and the average between them that is under way.
+class BetweenHosts {
+ public:
+  BetweenHosts(Node& self, const KnobValues& knobs)
+      : self_(self),
+        hosts_(groups::by_host(self)),
+        own_(hosts_[groups::group_of(hosts_, self.rank)]),
+        skip_(knobs.integer("skip")),
+        wait_(knobs.integer("wait")),
+        warm_up_(knobs.integer("warm_up")),
+        mean_(self) {}
+
+  const groups::Group& own_host() const { return own_; }
+
+  /// Called after the step of iteration k: begins an average, or takes one into x, where it is due.
+  void stepped(Vec& x, Iter k) {
+    if (k < warm_up_) {
+      begin(x);
+      return take_in(x, 0);
+    }
+    if (due_ == k) take_in(x, wait_);
+    if ((k - warm_up_ + 1) % skip_ != 0) return;
+    begin(x);
+    due_ = k + wait_;
+    if (wait_ == 0) take_in(x, 0);
+  }
+
+  /// Takes in an average that is still under way when the iterations are over.
+  void finish(Vec& x) {
+    if (due_ >= 0) take_in(x, wait_);
+  }
+
+ private:
+  /// Returns the worker of a host that averages in the present round.
+  int envoy_of(const groups::Group& host) const { return host[static_cast<std::size_t>(round_) % host.size()]; }
+
+  void begin(const Vec& x) {
+    if (envoy_of(own_) != self_.rank) return;
+    groups::Group envoys;
+    for (const groups::Group& host : hosts_) envoys.push_back(envoy_of(host));
+    mean_.begin(share(x), envoys, round_);
+  }
+
+  void take_in(Vec& x, Iter waited) {
+    const int envoy = envoy_of(own_);
+    Payload mean;
+    if (envoy == self_.rank) {
+      mean_.wait("models of the other hosts");
+      mean = share(mean_.taken().values);
+      for (const int other : own_) {
+        if (other != self_.rank) self_.send(other, kBroadcast, round_, mean);
+      }
+    } else {
+      mean = self_.recv(is_from(kBroadcast, envoy, round_), "the mean of the hosts").body;
+    }
+    const double hosts = static_cast<double>(hosts_.size()), own = 2.0 * static_cast<double>(waited);
+    x = combined(self_, {{own / (own + hosts), share(x)}, {hosts / (own + hosts), mean}});
+    ++round_;
+    due_ = -1;
+  }
+
+  Node& self_;
+  const groups::Division hosts_;
+  const groups::Group own_;
+  const Iter skip_, wait_, warm_up_;
+  BackgroundMean mean_;
+  Iter round_ = 0, due_ = -1;  // due_: the iteration after which the average is taken in; -1: none is under way
+};
 
 void daso(Node& self, const KnobValues& knobs) {
   BetweenHosts between(self, knobs);

@@ -2,6 +2,7 @@
 // (protocols/allreduce/selsync.cpp).
 #pragma once
 
+#include <cmath>
 #include <cstddef>
 #include <deque>
 
@@ -14,12 +15,27 @@ class GradientChange {
   GradientChange(int window, double factor) : window_(static_cast<std::size_t>(window)), factor_(factor) {}
 
   /// Takes the squared norm of the next gradient and returns the change; 0 at first, and if both averages are 0.
-  double next(double squared_norm);
+  double next(double squared_norm) {
+    const bool first = norms_.empty();
+    norms_.push_front(squared_norm);
+    if (norms_.size() > window_) norms_.pop_back();
+    const double before = smoothed_;
+    smoothed_ = average();
+    return first || smoothed_ == before ? 0 : std::abs(smoothed_ - before) / before;
+  }
   /// Returns E_k; 0 before the first gradient.
   double smoothed() const { return smoothed_; }
 
  private:
-  double average() const;
+  double average() const {
+    double sum = 0, total = 0, weight = 1;
+    for (const double norm : norms_) {
+      sum += weight * norm;
+      total += weight;
+      weight *= 1 - factor_;
+    }
+    return sum / total;
+  }
 
   std::size_t window_;
   double factor_;

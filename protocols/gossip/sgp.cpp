@@ -10,8 +10,9 @@
 //     Overlap-SGP), and after its last iteration takes in the pushes that are still under way.
 //
 // If every worker has as many receivers as senders and overlap is 0, w stays 1. Then z is x, and nothing is divided.
+#include <bit>
+
 #include "protocols/gossip/hops.h"
-#include "protocols/gossip/push_sum.h"
 #include "protocols/groups/groups.h"
 #include "protocols/node/collectives.h"
 #include "protocols/node/node.h"
@@ -33,6 +34,47 @@ class Peers {
   const Node& self_;
   bool topology_;
   Hops hops_;
+};
+
+/// Push-sum: a vector x and a weight w, of which the same shares are given away. Whatever the shares and the delays,
+/// the sums of x and of w over all ranks, including what is under way, are kept, and x / w tends to the mean. Kempe,
+/// Dobra, Gehrke: "Gossip-Based Computation of Aggregate Information", FOCS 2003.
+class PushSum {
+ public:
+  /// Starts with x = initial, w = 1. If `weighs` is false, w is known to stay 1, so that z is x itself.
+  PushSum(Node& self, bool weighs) : self_(self), weighs_(weighs), x_(self.initial()) {
+    if (weighs_) z_ = self.initial();
+  }
+
+  Vec& x() { return x_; }
+  const Vec& z() const { return weighs_ ? z_ : x_; }  // x / w, as of the last receive
+
+  /// Sends x and w to each of `peers`, which take the share p of both.
+  void push(const std::vector<int>& peers, Iter k, float p) {
+    const Words words{std::bit_cast<std::int64_t>(w_), std::bit_cast<std::int64_t>(double{p})};
+    for (const int peer : peers) self_.send(peer, kParams, k, share(x_), words);
+  }
+
+  /// Keeps the share p of x and w, and adds to it what the pushes bring.
+  void receive(const std::vector<Message>& pushes, Iter k, float p) {
+    std::vector<Term> terms = terms_of(pushes);
+    double w = p * w_;
+    for (std::size_t i = 0; i < pushes.size(); ++i) {
+      const auto p_of_sender = std::bit_cast<double>(pushes[i].words[1]);
+      terms[i].weight = static_cast<float>(p_of_sender);
+      w += p_of_sender * std::bit_cast<double>(pushes[i].words[0]);
+    }
+    terms.push_back({.sender = self_.rank, .tag = k, .value = share(x_), .weight = p});
+    x_ = sum(self_, k, std::move(terms));
+    w_ = w;
+    if (weighs_) z_ = combined(self_, {{1 / w_, share(x_)}});
+  }
+
+ private:
+  Node& self_;
+  bool weighs_;
+  Vec x_, z_;
+  double w_ = 1;
 };
 
 void sgp(Node& self, const KnobValues& knobs) {

@@ -18,9 +18,12 @@ class Unheard {
   /// Records that an update with all of them was sent in time.
   void heard() { gradients_.clear(); }
   /// Declares all of them lost.
-  void lose_all();
+  void lose_all() {
+    for (const Iter k : gradients_) lose(k);
+    gradients_.clear();
+  }
   /// Declares the gradient of iteration k lost, which the own model does not hold.
-  void lose(Iter k);
+  void lose(Iter k) { self_.lost(k, "jumped before it was sent in time"); }
 
  private:
   Node& self_;

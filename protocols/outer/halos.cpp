@@ -11,6 +11,7 @@
 //   - the region's server then continues with 1 - alpha times its own model plus alpha times the answer.
 #include "protocols/groups/group_average.h"
 #include "protocols/groups/groups.h"
+#include "protocols/node/collectives.h"
 #include "protocols/node/node.h"
 #include "protocols/outer/moving_model.h"
 #include "protocols/outer/outer_optimizer.h"
@@ -30,12 +31,12 @@ int region_server(const Node& self, int worker) {
 void train(Node& self, const KnobValues& knobs) {
   const int server = region_server(self, self.rank);
   const Iter period = knobs.integer("period");
-  const double share_of_region = 1.0 / static_cast<double>(by_host(self)[group_of(by_host(self), self.rank)].size());
+  const double part = 1.0 / static_cast<double>(by_host(self)[group_of(by_host(self), self.rank)].size());
   Vec x0 = self.initial(), x = x0;
   Optimizer inner = self.optimizer(x.size());
   for (Iter k = 0; self.running(k); ++k) {
     if (groups::inner_step(self, x, inner, k, period)) {
-      self.send(server, kPush, k, share(moved(self, x, x0, share_of_region)));
+      self.send(server, kPush, k, share(combined(self, {{part, share(x)}, {-part, share(x0)}})));
       x0 = Vec::copy_of(self.recv(is_from(kWeights, server, k), "the region's model").body);
       take_over(self, x, x0);
     }
@@ -47,6 +48,7 @@ void serve_region(Node& self, const KnobValues& knobs) {
   const groups::Division regions = by_host(self);
   const std::size_t own = static_cast<std::size_t>(self.rank - self.worker_count());
   const Iter every = knobs.integer("accumulate", static_cast<int>(regions[own].size()));
+  const double part = 1.0 / static_cast<double>(regions.size());
   MovingModel region(self, knobs.real("local_momentum"));
   Vec told = self.initial();  // the model without the pushes that the global server has not been told of
   const int global = global_server(self);
@@ -63,8 +65,7 @@ void serve_region(Node& self, const KnobValues& knobs) {
     self.applied(push->from, push->iter);
     self.send(push->from, kWeights, push->iter, share(region.model()));
     if (++come % every != 0) continue;
-    self.send(global, kMoved, come,
-              share(moved(self, region.model(), told, 1.0 / static_cast<double>(regions.size()))));
+    self.send(global, kMoved, come, share(combined(self, {{part, share(region.model())}, {-part, share(told)}})));
     told = region.model();
   }
 }

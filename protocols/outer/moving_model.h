@@ -1,6 +1,7 @@
 // A model that momentum SGD moves by what it is sent: a server of HALoS.
 #pragma once
 
+#include "protocols/node/collectives.h"
 #include "protocols/node/node.h"
 
 namespace hopbench::outer {
@@ -14,9 +15,25 @@ class MovingModel {
         model_(self.initial()),
         momentum_(model_.size(), model_.space()) {}
 
-  void move(const Payload& change);
+  void move(const Payload& change) {
+    self_.operate(bytes_of(6 * model_.size()), [&] {
+      momentum_.scale(beta_);
+      momentum_.add(change);
+      const std::size_t trained = self_.trainable();
+      if (trained < change.size()) momentum_.assign(trained, change.slice(trained, change.size() - trained));
+      model_.add(share(momentum_));
+    });
+  }
+
   /// Continues with 1 - alpha times itself plus alpha times another. Returns how far that moved it.
-  Vec mix(const Payload& other, double alpha);
+  Vec mix(const Payload& other, double alpha) {
+    return self_.computed(bytes_of(6 * model_.size()), [&] {
+      Vec by = combined({{-alpha, share(model_)}, {alpha, other}});
+      model_.add(share(by));
+      return by;
+    });
+  }
+
   const Vec& model() const { return model_; }
 
  private:
@@ -24,8 +41,5 @@ class MovingModel {
   const float beta_;
   Vec model_, momentum_;
 };
-
-/// Returns how far `now` is from `before`, times a factor.
-Vec moved(Node& self, const Vec& now, const Vec& before, double factor);
 
 }  // namespace hopbench::outer

@@ -223,7 +223,7 @@ mutant(stepped_in_an_exchange "adpsgd" [==[
 mutant(share_too_large "sgp" "static_cast<float>(to.size() + 1)" "static_cast<float>(to.size())")
 
 # SGP: the weight does not follow x.
-mutant(weight_not_kept "push_sum;sgp" "double w = p * w_;" "double w = w_;")
+mutant(weight_not_kept "sgp" "double w = p * w_;" "double w = w_;")
 
 # SGP: nobody waits for the last pushes.
 mutant(left_on_the_way "sgp" "k < end + overlap; ++k)" "k + 1 < end + overlap; ++k)")
@@ -496,8 +496,8 @@ mutant(twice_as_far_apart "consensus_control" "> ratio * lr * phi" "> 2 * ratio 
 mutant(limit_not_smoothed "consensus_control" "constexpr double kKept = 0.9;" "constexpr double kKept = 0.1;")
 
 # R-FAST: what a neighbour gave away is used again and again; a worker keeps all of its tracker.
-mutant(given_used_again "running_sums;r_fast" "    from.used = from.rho;\n" "")
-mutant(tracker_kept_whole "running_sums;r_fast" "    z_.axpy(-out, share(running_sums::gained(share(given), share(rho_))));\n" "")
+mutant(given_used_again "r_fast" "      from.used = from.rho;\n" "")
+mutant(tracker_kept_whole "r_fast" "      z_.axpy(-out, share(gained(share(given), share(rho_))));\n" "")
 
 # One-peer graph: the partner is always the next worker.
 mutant(always_the_next "one_peer" ".to = hops.to(self.rank, k), .from = hops.from(self.rank, k)" ".to = hops.to(self.rank, 0 * k), .from = hops.from(self.rank, 0 * k)")
@@ -543,13 +543,13 @@ mutant(length_of_the_mean "syncer;decoupled_diloco" "-length / norm" "-1.0 + 0 *
 
 # HALoS: a region tells how far it has moved since the start; it does not tell of what came before an answer; regions
 # do not share.
-mutant(told_again "moving_model;halos" "1.0 / static_cast<double>(regions.size()))));\n    told = region.model();" "1.0 / static_cast<double>(regions.size()))));")
-mutant(swallowed_by_the_mix "moving_model;halos" "told.add(share(by));" "told = region.model();")
-mutant(regions_add_up "moving_model;halos" "1.0 / static_cast<double>(regions.size())" "1.0")
+mutant(told_again "halos" "    told = region.model();\n" "")
+mutant(swallowed_by_the_mix "halos" "told.add(share(by));" "told = region.model();")
+mutant(regions_add_up "halos" "1.0 / static_cast<double>(regions.size())" "1.0")
 
 # DASO: the own model weighs half as much; gradients are not averaged within a host.
-mutant(own_weighs_half "between_hosts;daso" "own = 2.0 * static_cast<double>(waited)" "own = 1.0 * static_cast<double>(waited)")
-mutant(host_gradients_apart "between_hosts;daso" "between.own_host().size() > 1" "between.own_host().size() > 1000")
+mutant(own_weighs_half "daso" "own = 2.0 * static_cast<double>(waited)" "own = 1.0 * static_cast<double>(waited)")
+mutant(host_gradients_apart "daso" "between.own_host().size() > 1" "between.own_host().size() > 1000")
 
 # PowerSGD: what the factors leave out is forgotten; columns are not orthonormal; each worker keeps its own right factors.
 mutant(left_out_for_good "low_rank;powersgd" "error = std::move(m);" "error.fill(0.0f);")
