@@ -7,7 +7,6 @@
 #include "protocols/groups/groups.h"
 #include "protocols/node/collectives.h"
 #include "protocols/server/pushes.h"
-#include "protocols/server/rejoin.h"
 #include "protocols/server/server.h"
 
 namespace hopbench::allreduce {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <numeric>
 
 namespace hopbench::compressed {
 namespace low_rank {
@@ -11,9 +13,7 @@ constexpr double kNothingLeft = 1e-5;    // of a column's length: rounding
 constexpr std::size_t kMostRank = 1024;  // see the knob
 
 double product_of(const std::vector<float>& a, const std::vector<float>& b) {
-  double sum = 0;
-  for (std::size_t i = 0; i < a.size(); ++i) sum += static_cast<double>(a[i]) * static_cast<double>(b[i]);
-  return sum;
+  return std::inner_product(a.begin(), a.end(), b.begin(), 0.0, std::plus(), [](double x, double y) { return x * y; });
 }
 
 bool is_nothing(const std::vector<float>& column) {
@@ -75,9 +75,9 @@ LowRank::Numbers LowRank::drawn(std::size_t matrix, std::size_t column) const {
 Vec LowRank::left(const Vec& m) {
   std::size_t numbers = 0;
   for (const Matrix& matrix : matrices_) numbers += matrix.rank * matrix.at.rows;
-  for (const Whole& whole : whole_) numbers += whole.size;
-  Vec all = Vec::uninitialised(numbers, m.space());
-  self_.operate(bytes_of(m.size() + numbers), [&] {
+  for (const Slice& whole : whole_) numbers += whole.size;
+  return self_.computed(bytes_of(m.size() + numbers), [&] {
+    Vec all = Vec::uninitialised(numbers, m.space());
     std::size_t at = 0;
     for (const Matrix& matrix : matrices_) {
       const std::vector<Payload> rows = low_rank::rows_of(m, matrix.at);
@@ -89,19 +89,19 @@ Vec LowRank::left(const Vec& m) {
         at += p.size();
       }
     }
-    for (const Whole& whole : whole_) {
+    for (const Slice& whole : whole_) {
       all.assign(at, m.slice(whole.offset, whole.size));
       at += whole.size;
     }
+    return all;
   });
-  return all;
 }
 
 Vec LowRank::right(const Vec& m, const Vec& mean_of_left) {
   std::size_t numbers = 0;
   for (const Matrix& matrix : matrices_) numbers += matrix.rank * matrix.at.columns;
-  Vec all = Vec::uninitialised(numbers, m.space());
-  self_.operate(bytes_of(m.size() + numbers + 2 * mean_of_left.size()), [&] {
+  return self_.computed(bytes_of(m.size() + numbers + 2 * mean_of_left.size()), [&] {
+    Vec all = Vec::uninitialised(numbers, m.space());
     std::size_t from = 0, at = 0;
     for (Matrix& matrix : matrices_) {
       matrix.p.clear();
@@ -114,12 +114,12 @@ Vec LowRank::right(const Vec& m, const Vec& mean_of_left) {
         at += matrix.at.columns;
       }
     }
-    for (const Whole& whole : whole_) {
+    for (const Slice& whole : whole_) {
       result_.assign(whole.offset, mean_of_left.slice(from, whole.size));
       from += whole.size;
     }
+    return all;
   });
-  return all;
 }
 
 Vec LowRank::product(const Vec& mean_of_right) {
@@ -144,7 +144,7 @@ Vec LowRank::product(const Vec& mean_of_right) {
 }
 
 void LowRank::clear_whole(Vec& x) const {
-  for (const Whole& whole : whole_) x.assign(whole.offset, share(Vec(whole.size, x.space())));
+  for (const Slice& whole : whole_) x.assign(whole.offset, share(Vec(whole.size, x.space())));
 }
 
 }  // namespace hopbench::compressed

@@ -41,14 +41,10 @@ class LowRank {
   /// Returns a column of Q, the same on all workers in the same step.
   Numbers drawn(std::size_t matrix, std::size_t column) const;
 
-  struct Whole {
-    std::size_t offset = 0, size = 0;
-  };
-
   Node& self_;
   std::size_t size_;  // of the gradient
   std::vector<Matrix> matrices_;
-  std::vector<Whole> whole_;
+  std::vector<Slice> whole_;  // what is sent as it is
   Iter step_ = 0;
   Vec result_;  // with the means of what is sent as it is
 };

@@ -13,7 +13,6 @@
 
 #include "protocols/node/micro_batches.h"
 #include "protocols/node/node.h"
-#include "protocols/server/rejoin.h"
 #include "protocols/server/server.h"
 #include "protocols/server/shard.h"
 

@@ -21,7 +21,7 @@
 #include "protocols/outer/fragments.h"
 #include "protocols/outer/outer_optimizer.h"
 #include "protocols/outer/syncer.h"
-#include "protocols/server/rejoin.h"
+#include "protocols/server/server.h"
 #include "protocols/server/stripes.h"
 
 namespace hopbench::outer::decoupled_diloco {

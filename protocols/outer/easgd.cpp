@@ -10,7 +10,6 @@
 #include "protocols/node/collectives.h"
 #include "protocols/node/node.h"
 #include "protocols/outer/outer_optimizer.h"
-#include "protocols/server/rejoin.h"
 #include "protocols/server/server.h"
 #include "protocols/server/shard.h"
 

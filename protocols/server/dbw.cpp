@@ -17,7 +17,6 @@
 #include "protocols/node/node.h"
 #include "protocols/server/dbw_policy.h"
 #include "protocols/server/pushes.h"
-#include "protocols/server/rejoin.h"
 #include "protocols/server/server.h"
 #include "protocols/server/shard.h"
 
@@ -60,13 +59,27 @@ class Server {
   }
 
  private:
-  /// Returns the first k_t gradients of version t.
+  /// Returns the first k_t gradients of version t; fewer if no worker is left that could send one, none if all have
+  /// left.
   std::vector<Message> gather(Iter t) {
-    return first_pushes(self_, wait_for_, [&](const Message& push) {
-      arrivals_.arrived(push.iter, self_.now());
-      if (push.iter < t) discard(push, t);
-      return push.iter == t;
-    });
+    std::vector<Message> fresh;
+    const auto& workers = self_.workers();
+    const auto to_come = [&](int worker) {
+      return self_.present(worker) && std::ranges::find(fresh, worker, &Message::from) == fresh.end();
+    };
+    const auto all_here = [&] {
+      const bool some = !fresh.empty() || std::ranges::all_of(workers, [&](int worker) { return self_.ended(worker); });
+      return some && std::ranges::none_of(workers, to_come);
+    };
+    while (static_cast<int>(fresh.size()) < wait_for_) {
+      self_.until([&] { return self_.has(is(kPush)) || all_here(); }, "enough gradients");
+      auto push = self_.take(is(kPush));
+      if (!push) break;
+      arrivals_.arrived(push->iter, self_.now());
+      if (push->iter < t) discard(*push, t);
+      if (push->iter == t) fresh.push_back(std::move(*push));
+    }
+    return fresh;
   }
 
   void discard(const Message& late, Iter t) {

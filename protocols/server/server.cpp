@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "protocols/server/pushes.h"
-#include "protocols/server/rejoin.h"
 #include "protocols/server/shard.h"
 
 namespace hopbench::server {
@@ -25,6 +24,25 @@ Vec pull_weights(Node& self, Iter k, const Vec& like, Words* said) {
     self.operate(bytes_of(2 * answer.body.size()), [&] { stripes_at(self, answer.from).put(answer.body, weights); });
   }
   return weights;
+}
+
+Iter rejoin(Node& self, Iter k, Vec& x, const std::function<void(const Words&)>& hear) {
+  constexpr const char* kWhy = "weights to go on with";
+  const std::vector<int>& servers = self.servers();
+  Vec weights = Vec::uninitialised(x.size(), x.space());
+  const auto put = [&](const Message& state) {
+    self.operate(bytes_of(2 * state.body.size()), [&] { stripes_at(self, state.from).put(state.body, weights); });
+  };
+  self.ask_for_state(servers.front(), k);
+  const Message first = self.recv(is_from(kState, servers.front()), kWhy);
+  k = first.iter;
+  if (hear) hear(first.words);
+  put(first);
+  const std::vector<int> others(servers.begin() + 1, servers.end());
+  for (const int server : others) self.ask_for_state(server, k);
+  for (const Message& state : self.gather(others, int(others.size()), is(kState), kWhy)) put(state);
+  x = std::move(weights);
+  return k;
 }
 
 void work(Node& self, const KnobValues& knobs, const Talk& talk) {
@@ -87,25 +105,6 @@ void serve_bsp(Node& self, bool by_samples) {
     shard.step(k);
     for (const int worker : pushed) shard.answer(worker, k);
   }
-}
-
-std::vector<Message> first_pushes(Node& self, int enough, const std::function<bool(const Message& push)>& fits) {
-  std::vector<Message> first;
-  const auto to_come = [&](int worker) {
-    return self.present(worker) && std::ranges::find(first, worker, &Message::from) == first.end();
-  };
-  const auto& workers = self.workers();
-  while (static_cast<int>(first.size()) < enough) {
-    const auto all_here = [&] {
-      const bool some = !first.empty() || std::ranges::all_of(workers, [&](int worker) { return self.ended(worker); });
-      return some && std::none_of(workers.begin(), workers.end(), to_come);
-    };
-    self.until([&] { return self.has(is(kPush)) || all_here(); }, "enough gradients");
-    auto push = self.take(is(kPush));
-    if (!push) break;
-    if (fits(*push)) first.push_back(std::move(*push));
-  }
-  return first;
 }
 
 void tell_servers(Node& self, Iter k, Words decision) {

@@ -22,6 +22,11 @@ void push_gradient(Node& self, Iter k, const Vec& g, Words words = {});
 /// `said` is given, it becomes the first server's words.
 Vec pull_weights(Node& self, Iter k, const Vec& like, Words* said = nullptr);
 
+/// A worker that was away (Node::returned) takes all servers' weights into x. Returns the iteration with which it goes
+/// on, which is k or, where the servers keep a clock, the first server's choice. `hear` is called with the number of
+/// updates in the first server's weights.
+Iter rejoin(Node& self, Iter k, Vec& x, const std::function<void(const Words& words)>& hear = {});
+
 /// The words that a worker sends with its push of iteration k, and what it does with the first server's words in the
 /// answer, and with the number of updates in the weights that it takes after an absence. Each may be empty.
 struct Talk {
@@ -38,11 +43,6 @@ void work(Node& self, const KnobValues& knobs, const Talk& talk = {});
 /// in the mean, makes one step and answers. If `by_samples`, the first word of a push is the weight of its gradient in
 /// the mean; else all weigh the same.
 void serve_bsp(Node& self, bool by_samples = false);
-
-/// Returns the first `enough` pushes that `fits` accepts; fewer if no worker is left that could send one, none if all
-/// have left. For a server that does not wait for all workers: `fits` is called with each push as it comes, and answers
-/// those that it does not accept.
-std::vector<Message> first_pushes(Node& self, int enough, const std::function<bool(const Message& push)>& fits);
 
 /// Sends a decision of the first server, if one decides for all, to the others, as a kClock of iteration k.
 void tell_servers(Node& self, Iter k, Words decision);

@@ -149,7 +149,7 @@ mutant(barrier_not_awaited "elastic_bsp" "if (!held && self.present(w))" "if (!h
 mutant(clock_not_taken_up "shard;ps_clock;parameter_server" "if (decides) k = std::max(k, others);" "if (decides) k = std::max<Iter>(k, 0);")
 
 # A worker that was away takes the weights of the first server only.
-mutant(weights_of_one_server "rejoin;server;parameter_server" "for (const int server : others) self.ask_for_state(server, k);
+mutant(weights_of_one_server "server;parameter_server" "for (const int server : others) self.ask_for_state(server, k);
   for (const Message& state : self.gather(others, int(others.size()), is(kState), kWhy)) put(state);" "")
 
 # AD-PSGD: a worker goes on with the model that it had before it was away.
@@ -178,18 +178,18 @@ mutant(switch_apart "sync_switch" "if (k >= rounds_ || !online_) return k < roun
 mutant(round_cut_short "sync_switch" "from(others, others.size())) pushes" "from(others, others.size() - 1)) pushes")
 
 # DBW: an update does with one gradient less.
-mutant(update_off_by_one "server;dbw" "(first.size()) < enough) {" "(first.size()) < enough - 1) {")
+mutant(update_off_by_one "dbw" "(fresh.size()) < wait_for_) {" "(fresh.size()) < wait_for_ - 1) {")
 
 # DBW: a gradient that comes too late is used all the same, with its worker told that it is not, or not told.
 mutant(late_gradient_used "dbw" [==[
-      if (push.iter < t) discard(push, t);
-      return push.iter == t;]==] [==[
-      return push.iter <= t;]==])
+      if (push->iter < t) discard(*push, t);
+      if (push->iter == t)]==] [==[
+      if (push->iter <= t)]==])
 mutant(late_gradient_answered_and_used "dbw" [==[
-      if (push.iter < t) discard(push, t);
-      return push.iter == t;]==] [==[
-      if (push.iter < t) shard_.answer(push.from, t, {wait_for_, 0});
-      return push.iter <= t;]==])
+      if (push->iter < t) discard(*push, t);
+      if (push->iter == t)]==] [==[
+      if (push->iter < t) shard_.answer(push->from, t, {wait_for_, 0});
+      if (push->iter <= t)]==])
 
 # A worker goes through an iteration without entering it.
 mutant(iteration_not_entered "dpsgd" "self.enter(k);" "if (k != 3) self.enter(k);")
