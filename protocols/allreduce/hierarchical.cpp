@@ -5,17 +5,6 @@
 #include "protocols/node/collectives.h"
 
 namespace hopbench::allreduce {
-namespace hierarchical {
-namespace {
-
-groups::Group leaders_of(const groups::Division& hosts) {
-  groups::Group leaders;
-  for (const groups::Group& host : hosts) leaders.push_back(host.front());
-  return leaders;
-}
-
-}  // namespace
-}  // namespace hierarchical
 
 void hierarchical_mean(Node& self, const groups::Division& hosts, Iter k, const Payload& mine, Vec& result,
                        std::size_t offset, const char* why) {
@@ -41,7 +30,7 @@ void hierarchical_mean(Node& self, const groups::Division& hosts, Iter k, const 
   const Vec sum = self.computed(bytes, [&] { return weighted_sum(terms, weights); });
 
   Vec mean = Vec::of_parts(mine.size(), share(sum));
-  ring_mean(self, hierarchical::leaders_of(hosts), k, share(sum), mean, 0, why);
+  ring_mean(self, groups::columns_of(hosts).front(), k, share(sum), mean, 0, why);
   for (const int member : here) {
     if (member != leader) self.send(member, kBroadcast, k, share(mean));
   }
@@ -49,7 +38,7 @@ void hierarchical_mean(Node& self, const groups::Division& hosts, Iter k, const 
 }
 
 std::vector<Edge> hierarchical_links(const groups::Division& hosts) {
-  std::vector<Edge> edges = groups::ring_links(hierarchical::leaders_of(hosts));
+  std::vector<Edge> edges = groups::ring_links(groups::columns_of(hosts).front());
   for (const groups::Group& host : hosts) edges = groups::joined(edges, groups::star_links(host.front(), host));
   return edges;
 }

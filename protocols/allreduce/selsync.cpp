@@ -21,17 +21,14 @@ double smoothing_factor(const Node& self, const KnobValues& knobs) {
 }
 
 /// Sends this worker's flag of iteration k to all others. Returns true if any worker raised its flag.
-bool any_flag(Node& self, const std::vector<int>& others, Iter k, bool mine) {
-  for (const int peer : others) self.send(peer, kRequest, k, {}, {mine ? 1 : 0});
-  const auto flags = self.gather(others, static_cast<int>(others.size()), is(kRequest, k), "flags of all workers");
-  return mine || std::any_of(flags.begin(), flags.end(), [](const Message& flag) { return flag.words[0] != 0; });
+bool any_flag(Node& self, Iter k, bool mine) {
+  const auto flags = exchanged(self, kRequest, k, {}, {mine ? 1 : 0}, "flags of all workers");
+  return std::any_of(flags.begin(), flags.end(), [](const Message& flag) { return flag.words[0] != 0; });
 }
 
 void selsync(Node& self, const KnobValues& knobs) {
   const double delta = knobs.real("delta");
   const int window = knobs.integer("window");
-  std::vector<int> others = self.workers();
-  std::erase(others, self.rank);
   GradientChange gradient_change(window, smoothing_factor(self, knobs));
   Vec x = self.initial();
   Optimizer optimizer = self.optimizer(x.size());
@@ -45,7 +42,7 @@ void selsync(Node& self, const KnobValues& knobs) {
     self.applied(self.rank, k);
 
     const bool unlike = !(change < delta);  // NaN raises the flag, too
-    if (any_flag(self, others, k, k < window || unlike)) {
+    if (any_flag(self, k, k < window || unlike)) {
       Vec mean = Vec::uninitialised(x.size(), x.space());
       ring_mean(self, self.workers(), k, share(x), mean, 0, "parameters of the other workers");
       x = std::move(mean);

@@ -9,8 +9,6 @@
 //   - all step with the mean of all workers' Q(d). So nothing is lost for good: the sum of all steps and the errors'
 //     mean is the sum of all mean gradients.
 // Running statistics are sent as they are.
-#include <algorithm>
-#include <map>
 #include <span>
 
 #include "protocols/compressed/compress.h"
@@ -74,19 +72,14 @@ void error_feedback(Node& self, const KnobValues& knobs) {
   Vec x = self.initial();
   Optimizer optimizer = self.optimizer(x.size());
   Feedback feedback(self, knobs, x);
-  std::vector<int> others = self.workers();
-  std::erase(others, self.rank);
   for (Iter k = 0; self.running(k); ++k) {
     self.enter(k);
     const Vec own = feedback.message(self.gradient(x, k).values, k);
-    for (const int peer : others) self.send(peer, kPush, k, share(own));
-    std::map<int, Payload> messages = {{self.rank, share(own)}};  // by worker
-    for (const Message& from : self.gather(others, static_cast<int>(others.size()), is(kPush, k), "others' gradients"))
-      messages[from.from] = from.body;
-    std::vector<Payload> in_order;
-    for (const auto& [worker, message] : messages) in_order.push_back(message);
-    const Vec mean = feedback.mean_of(in_order, x.size());
-    self.averaged(k, self.workers(), 1.0 / static_cast<double>(in_order.size()));
+    std::vector<Payload> messages;  // by worker
+    for (const Message& from : exchanged(self, kPush, k, share(own), {}, "others' gradients"))
+      messages.push_back(from.body);
+    const Vec mean = feedback.mean_of(messages, x.size());
+    self.averaged(k, self.workers(), 1.0 / static_cast<double>(messages.size()));
     optimizer.step(x, share(mean), k);
     for (const int worker : self.workers()) self.applied(worker, k);
     self.report(k + 1, x);

@@ -11,6 +11,7 @@
 #include "protocols/cut/drop_times.h"
 #include "protocols/cut/sample_mean.h"
 #include "protocols/groups/groups.h"
+#include "protocols/node/collectives.h"
 #include "protocols/node/node.h"
 
 namespace hopbench::cut::dropcompute {
@@ -46,14 +47,9 @@ class Limit {
 
   /// Sends this worker's times to all others, and finds the limit from those of all.
   void share_times() {
-    std::vector<int> others = self_.workers();
-    std::erase(others, self_.rank);
-    const Payload mine = Vec::from_host(numbers_).share();
-    for (const int peer : others) self_.send(peer, kClock, 0, mine);
-    std::vector<std::vector<float>> all(others.size() + 1);
-    all[static_cast<std::size_t>(self_.rank)] = numbers_;
-    for (const Message& said : self_.gather(others, static_cast<int>(others.size()), is(kClock), "times"))
-      all[static_cast<std::size_t>(said.from)] = Vec::copy_of(said.body).to_host();
+    std::vector<std::vector<float>> all;
+    for (const Message& said : exchanged(self_, kClock, 0, Vec::from_host(numbers_).share(), {}, "times"))
+      all.push_back(Vec::copy_of(said.body).to_host());
     if (const auto best = best_limit(iterations_in(all, self_.batch()))) limit_ = seconds_to_duration(*best);
     known_ = true;
   }

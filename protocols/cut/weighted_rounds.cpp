@@ -19,17 +19,15 @@ struct Told {
   Duration took{};      // by its steps
 };
 
-std::vector<Told> told_by_all(Node& self, const std::vector<int>& others, Iter round, const Told& mine) {
+std::vector<Told> told_by_all(Node& self, Iter round, const Told& mine) {
   const std::int64_t flags = (mine.counts ? 1 : 0) + (mine.last ? 2 : 0);
-  for (const int peer : others)
-    self.send(peer, kClock, round, {}, {std::bit_cast<std::int64_t>(mine.length), flags, mine.took.count()});
-  std::vector<Told> all(others.size() + 1);
-  all[static_cast<std::size_t>(self.rank)] = mine;
-  for (const Message& said : self.gather(others, static_cast<int>(others.size()), is(kClock, round), "all workers")) {
-    all[static_cast<std::size_t>(said.from)] = {.length = std::bit_cast<double>(said.words[0]),
-                                                .counts = (said.words[1] & 1) != 0,
-                                                .last = (said.words[1] & 2) != 0,
-                                                .took = Duration(said.words[2])};
+  const Words words{std::bit_cast<std::int64_t>(mine.length), flags, mine.took.count()};
+  std::vector<Told> all;
+  for (const Message& said : exchanged(self, kClock, round, {}, words, "all workers")) {
+    all.push_back({.length = std::bit_cast<double>(said.words[0]),
+                   .counts = (said.words[1] & 1) != 0,
+                   .last = (said.words[1] & 2) != 0,
+                   .took = Duration(said.words[2])});
   }
   return all;
 }
@@ -66,16 +64,13 @@ WeightedRounds::WeightedRounds(Node& self, const KnobValues& knobs)
       step_(outer::outer_step(knobs)),
       clip_(knobs.real("clip")),
       anomalies_(knobs.real("limit")),
-      outer_(self) {
-  others_ = self.workers();
-  std::erase(others_, self.rank);
-}
+      outer_(self) {}
 
 bool WeightedRounds::end(const Vec& x, Vec& x0, const Ended& how) {
   using namespace weighted_rounds;
   Told mine{.length = distance(x0, x), .counts = false, .last = how.last, .took = how.took};
   mine.counts = how.stepped && !anomalies_.is_one(mine.length);
-  const std::vector<Told> all = told_by_all(self_, others_, round_, mine);
+  const std::vector<Told> all = told_by_all(self_, round_, mine);
   shortest_ = all[0].took;
   for (const Told& each : all) shortest_ = std::min(shortest_, each.took);
   move(x, x0, weights_of(all));

@@ -48,7 +48,6 @@ class WeightedRounds {
   const double clip_;
   Anomalies anomalies_;
   outer::OuterOptimizer outer_;
-  std::vector<int> others_;
   Iter round_ = 0;
   Duration shortest_{};
 };

@@ -14,6 +14,7 @@
 
 #include "protocols/compressed/compress.h"
 #include "protocols/gossip/mixing.h"
+#include "protocols/groups/group_average.h"
 #include "protocols/node/collectives.h"
 #include "protocols/node/node.h"
 
@@ -84,9 +85,7 @@ void choco(Node& self, const KnobValues& knobs) {
 
   for (Iter k = 0; self.running(k); ++k) {
     self.enter(k);
-    const Gradient g = self.gradient(x, k);
-    optimizer.step(x, share(g.values), k);
-    self.applied(self.rank, k);
+    groups::local_step(self, x, optimizer, k);
     if (k > 0) {
       for (const Message& q :
            self.gather(neighbours, int(neighbours.size()), is(kParams, k - 1), "differences of neighbours")) {

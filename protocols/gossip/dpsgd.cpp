@@ -7,6 +7,7 @@
 // keeps the mean of all models. On a regular graph they are uniform.
 //   parallel form (the paper's)  x_{k+1} = sum of W_ij x_j - lr * gradient at x_k: the gradient overlaps the exchange
 //   serial form                  a local step first, then the average of the stepped models
+#include "protocols/groups/group_average.h"
 #include "protocols/node/collectives.h"
 #include "protocols/node/node.h"
 
@@ -37,13 +38,9 @@ void dpsgd(Node& self, const KnobValues& knobs) {
 
   for (Iter k = 0; self.running(k); ++k) {
     self.enter(k);
-    Gradient g;
-    if (!parallel) {
-      g = self.gradient(x, k);
-      optimizer.step(x, share(g.values), k);
-      self.applied(self.rank, k);
-    }
+    if (!parallel) groups::local_step(self, x, optimizer, k);
     for (int peer : self.graph().out(self.rank)) self.send(peer, kParams, k, share(x));
+    Gradient g;
     if (parallel) g = self.gradient(x, k);  // while the parameters travel
 
     auto terms = terms_of(self.gather(senders, int(senders.size()), is(kParams, k), "parameters of this iteration"));

@@ -75,9 +75,7 @@ Vec averaged_second(Node& self, Iter k, const Exchange& exchange, const Vec& y) 
     values.push_back(term.value);
     weights.push_back(static_cast<float>(static_cast<double>(term.weight) / total));
   }
-  Vec sum;
-  self.operate(bytes_of((terms.size() + 1) * y.size()), [&] { sum = weighted_sum(values, weights); });
-  return sum;
+  return self.computed(bytes_of((terms.size() + 1) * y.size()), [&] { return weighted_sum(values, weights); });
 }
 
 std::string not_symmetric(const Setting& setting) {

@@ -15,6 +15,7 @@
 #include "protocols/gossip/active_rounds.h"
 #include "protocols/gossip/mixing.h"
 #include "protocols/gossip/netmax_monitor.h"
+#include "protocols/groups/group_average.h"
 
 namespace hopbench::gossip::netmax {
 
@@ -75,9 +76,7 @@ void train(Node& self) {
     take_policy(self, policy);
     const int peer = policy.drawn(self, k);
     if (peer != self.rank) self.send(peer, kRequest, k);
-    const Gradient g = self.gradient(x, k);
-    optimizer.step(x, share(g.values), k);
-    self.applied(self.rank, k);
+    groups::local_step(self, x, optimizer, k);
     if (peer != self.rank) {
       const Message answer = self.recv(is_from(kReply, peer, k), "the model that it pulls");
       draw_towards(self, x, answer, k, policy.pull / policy.chances[static_cast<std::size_t>(peer)]);

@@ -119,6 +119,17 @@ void averaged_by_counts(Node& self, std::span<const int> group, Iter k, const Ri
   self.averaged(k, group, std::move(weights));
 }
 
+std::vector<Message> exchanged(Node& self, Kind kind, Iter k, const Payload& body, const Words& words,
+                               const char* why) {
+  std::vector<int> others = self.workers();
+  std::erase(others, self.rank);
+  for (const int peer : others) self.send(peer, kind, k, body, words);
+  std::vector<Message> all = self.gather(others, static_cast<int>(others.size()), is(kind, k), why);
+  const auto place = std::ranges::upper_bound(all, self.rank, {}, &Message::from);
+  all.insert(place, {.from = self.rank, .kind = kind, .iter = k, .words = words, .body = body});
+  return all;
+}
+
 void take_state(Node& self, std::span<const int> peers, Iter k, Vec& x) {
   for (const int peer : peers) {
     if (!self.present(peer)) continue;

@@ -30,6 +30,10 @@ Vec combined(Node& self, std::initializer_list<Scaled> terms);
 /// Returns weight * a + weight * b, as a vector operation of this rank. (a, b) and (b, a) give the same bits.
 Payload added(Node& self, const Payload& a, const Payload& b, float weight);
 
+/// Sends a message to all other workers. Waits for theirs, and returns those of all workers, its own included, by
+/// ascending rank.
+std::vector<Message> exchanged(Node& self, Kind kind, Iter k, const Payload& body, const Words& words, const char* why);
+
 /// A worker that was away (Node::returned) takes the parameters after at least k iterations of the first of these
 /// workers that is present. Leaves x as it is if there is none, or if that one has reported nothing yet.
 void take_state(Node& self, std::span<const int> peers, Iter k, Vec& x);

@@ -5,26 +5,20 @@
 #include "backends/base/error.h"
 
 namespace hopbench::server {
-namespace stripes {
-namespace {
-
-/// Returns how many of the first `dealt` numbers the servers before number i of n have.
-std::size_t dealt_before(std::size_t i, std::size_t n, std::size_t dealt) {
-  return dealt / n * i + std::min(dealt % n, i);
-}
-
-}  // namespace
-}  // namespace stripes
 
 Slice slice_of(std::size_t size, std::size_t i, std::size_t n) {
   return {size * i / n, size * (i + 1) / n - size * i / n};
 }
 
 Stripes::Stripes(const std::vector<Bucket>& buckets, std::size_t i, std::size_t n) {
+  // The numbers that the servers before one of them have, of the first `dealt` ones.
+  const auto dealt_before = [&](std::size_t server, std::size_t dealt) {
+    return dealt / n * server + std::min(dealt % n, server);
+  };
   std::size_t dealt = 0;
   for (const Bucket& bucket : buckets) {
     const auto before = [&](std::size_t server) {
-      return stripes::dealt_before(server, n, dealt + bucket.size) - stripes::dealt_before(server, n, dealt);
+      return dealt_before(server, dealt + bucket.size) - dealt_before(server, dealt);
     };
     stripes_.push_back({.model = {bucket.offset + before(i), before(i + 1) - before(i)}, .at = 0});
     dealt += bucket.size;

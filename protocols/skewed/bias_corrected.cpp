@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "protocols/groups/group_average.h"
 #include "protocols/node/collectives.h"
 
 namespace hopbench::skewed {
@@ -67,9 +68,7 @@ void train_bias_corrected(Node& self, const gossip::Exchange& exchange) {
   Correction c(self, x);
   for (Iter k = 0; self.running(k); ++k) {
     self.enter(k);
-    const Gradient g = self.gradient(x, k);
-    optimizer.step(x, share(g.values), k);  // x is psi from here on
-    self.applied(self.rank, k);
+    groups::local_step(self, x, optimizer, k);  // x is psi from here on
     Vec phi;
     self.operate(bytes_of(2 * x.size()), [&] { phi = x; });
     c.add_to(phi);

@@ -25,18 +25,13 @@ struct Measured {
 };
 
 /// Sends this worker's numbers of an exchange to all others, and returns the means over all workers.
-Measured mean_over_workers(Node& self, const std::vector<int>& others, Iter number, Measured mine) {
+Measured mean_over_workers(Node& self, Iter number, const Measured& mine) {
   const Words words{std::bit_cast<std::int64_t>(mine.apart), std::bit_cast<std::int64_t>(mine.length)};
-  for (const int peer : others) self.send(peer, kClock, number, {}, words);
-  std::vector<Measured> all(others.size() + 1);
-  all[static_cast<std::size_t>(self.rank)] = mine;
-  for (const Message& said : self.gather(others, static_cast<int>(others.size()), is(kClock, number), "distances"))
-    all[static_cast<std::size_t>(said.from)] = {std::bit_cast<double>(said.words[0]),
-                                                std::bit_cast<double>(said.words[1])};
   Measured mean;
-  for (const Measured& each : all) {  // by ascending rank, so that all get the same bits
-    mean.apart += each.apart / static_cast<double>(all.size());
-    mean.length += each.length / static_cast<double>(all.size());
+  for (const Message& said :
+       exchanged(self, kClock, number, {}, words, "distances")) {  // in an order of all: same bits
+    mean.apart += std::bit_cast<double>(said.words[0]) / self.worker_count();
+    mean.length += std::bit_cast<double>(said.words[1]) / self.worker_count();
   }
   return mean;
 }
@@ -61,8 +56,6 @@ void consensus_control(Node& self, const KnobValues& knobs) {
   const double ratio = knobs.real("ratio");
   const int most = knobs.integer("most");
   const gossip::Exchange exchange = gossip::with_neighbours(self);
-  std::vector<int> others = self.workers();
-  std::erase(others, self.rank);
   Vec x = self.initial();
   Optimizer optimizer = self.optimizer(x.size());
   double phi = -1;
@@ -77,7 +70,7 @@ void consensus_control(Node& self, const KnobValues& knobs) {
     self.applied(self.rank, k);
     for (int done = 0; done < most; ++done) {
       mine.apart = exchange_once(self, k, exchange, x);
-      const Measured mean = mean_over_workers(self, others, k * most + done, mine);
+      const Measured mean = mean_over_workers(self, k * most + done, mine);
       if (done == 0) phi = phi < 0 ? mean.length : kKept * phi + (1 - kKept) * mean.length;
       if (!(std::sqrt(mean.apart) > ratio * lr * phi)) break;
     }

@@ -156,10 +156,10 @@ mutant(weights_of_one_server "server;parameter_server" "for (const int server : 
 mutant(model_not_taken_over "collectives;adpsgd" "self.ask_for_state(peer, k);" "if (k == 0) break;")
 
 # SelSync: a worker does without the others' flags.
-mutant(own_flag_only "selsync" "return mine || std::any_of(" "return mine && std::any_of(")
+mutant(own_flag_only "selsync" "return std::any_of(" "return mine && std::any_of(")
 
 # SelSync: one worker is told another flag than the rest.
-mutant(flag_kept_back "selsync" "{mine ? 1 : 0}" "{mine && peer != 0 ? 1 : 0}")
+mutant(flag_kept_back "collectives;selsync" "self.send(peer, kind, k, body, words);" "self.send(peer, kind, k, body, peer == 0 ? Words{0} : words);")
 
 # SelSync: after the window nobody raises a flag.
 mutant(delta_ignored "selsync" "!(change < delta)" "!(change < delta + 1e9)")
