@@ -5,8 +5,6 @@
 
 #include <functional>
 #include <memory>
-#include <string>
-#include <vector>
 
 #include "protocols/allreduce/allocation.h"
 #include "protocols/allreduce/batch_manager.h"

@@ -28,8 +28,7 @@ std::vector<Timing> timings_of(const std::vector<Message>& reports) {
 
 void manage_batches(Node& self, BatchRule& rule, Iter warmup) {
   std::vector<int> batches(self.workers().size(), self.batch());
-  std::int64_t first = 0;
-  for (const int batch : batches) first += batch;
+  std::int64_t first = std::int64_t{self.batch()} * self.worker_count();
   for (Iter k = 0; k + 1 < self.end(); ++k) {
     const auto reports = self.gather(self.workers(), self.worker_count(), is(kRequest, k), "timings of all workers");
     self.operate_beside(rule.bytes(), [&] {

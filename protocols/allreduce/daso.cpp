@@ -30,7 +30,6 @@ class BetweenHosts {
         mean_(self) {}
 
   const groups::Group& own_host() const { return own_; }
-
   /// Called after the step of iteration k: begins an average, or takes one into x, where it is due.
   void stepped(Vec& x, Iter k) {
     if (k < warm_up_) {

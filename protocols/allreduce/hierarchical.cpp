@@ -23,14 +23,14 @@ void hierarchical_mean(Node& self, const groups::Division& hosts, Iter k, const 
     if (member != leader) terms.push_back(self.recv(is_from(kPush, member, k), why).body);
   }
   // Scaled so that the mean over the leaders is the mean over all workers, whatever the number of workers per host.
-  std::size_t n = 0;
-  for (const groups::Group& host : hosts) n += host.size();
+  const int n = self.worker_count();
   const std::vector<float> weights(terms.size(), static_cast<float>(hosts.size()) / static_cast<float>(n));
   const double bytes = static_cast<double>(terms.size() + 1) * bytes_of(mine);
   const Vec sum = self.computed(bytes, [&] { return weighted_sum(terms, weights); });
 
   Vec mean = Vec::of_parts(mine.size(), share(sum));
-  ring_mean(self, groups::columns_of(hosts).front(), k, share(sum), mean, 0, why);
+  const groups::Group leaders = groups::columns_of(hosts).front();
+  ring_mean(self, leaders, k, share(sum), mean, 0, why);
   for (const int member : here) {
     if (member != leader) self.send(member, kBroadcast, k, share(mean));
   }
@@ -39,7 +39,8 @@ void hierarchical_mean(Node& self, const groups::Division& hosts, Iter k, const 
 
 std::vector<Edge> hierarchical_links(const groups::Division& hosts) {
   std::vector<Edge> edges = groups::ring_links(groups::columns_of(hosts).front());
-  for (const groups::Group& host : hosts) edges = groups::joined(edges, groups::star_links(host.front(), host));
+  for (const groups::Group& host : hosts)
+    edges = groups::joined(std::move(edges), groups::star_links(host.front(), host));
   return edges;
 }
 

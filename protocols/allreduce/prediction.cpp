@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <deque>
+#include <numeric>
 
 namespace hopbench::allreduce {
 namespace prediction {
@@ -88,17 +89,13 @@ class Narx final : public SpeedPredictor {
   Hidden hidden(const Inputs& inputs) const {
     Hidden h{};
     for (std::size_t j = 0; j < kHidden; ++j) {
-      for (std::size_t i = 0; i < kInputs; ++i) h[j] += in_[j][i] * inputs[i];
+      h[j] = std::inner_product(inputs.begin(), inputs.end(), in_[j].begin(), 0.0);
       h[j] /= 1 + std::abs(h[j]);
     }
     return h;
   }
 
-  double correction(const Hidden& h) const {
-    double sum = 0;
-    for (std::size_t j = 0; j < kHidden; ++j) sum += out_[j] * h[j];
-    return sum;
-  }
+  double correction(const Hidden& h) const { return std::inner_product(out_.begin(), out_.end(), h.begin(), 0.0); }
 
   void learn(const Example& example) {
     const Hidden h = hidden(example.inputs);

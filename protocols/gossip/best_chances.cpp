@@ -10,11 +10,6 @@ namespace hopbench::gossip {
 namespace best_chances {
 namespace {
 
-using Numbers = std::vector<double>;
-using Matrix = std::vector<Numbers>;
-
-double dot(const Numbers& x, const Numbers& y) { return std::inner_product(x.begin(), x.end(), y.begin(), 0.0); }
-
 Numbers times(const Matrix& matrix, const Numbers& x) {
   Numbers y;
   for (const Numbers& row : matrix) y.push_back(dot(row, x));
@@ -103,9 +98,9 @@ class Barrier {
 }  // namespace
 }  // namespace best_chances
 
-best_chances::Matrix laplacian_of(const std::vector<Matching>& matchings, const best_chances::Numbers& weights,
-                                  std::size_t n) {
-  using namespace best_chances;
+double dot(const Numbers& x, const Numbers& y) { return std::inner_product(x.begin(), x.end(), y.begin(), 0.0); }
+
+Matrix laplacian_of(const std::vector<Matching>& matchings, const Numbers& weights, std::size_t n) {
   Matrix sum(n, Numbers(n, 0.0));
   for (std::size_t j = 0; j < matchings.size(); ++j) {
     for (const auto& [first, second] : matchings[j]) {
@@ -117,11 +112,10 @@ best_chances::Matrix laplacian_of(const std::vector<Matching>& matchings, const 
   return sum;
 }
 
-best_chances::Numbers find_best_chances(const std::vector<Matching>& matchings, std::size_t n, double budget) {
-  using namespace best_chances;
+Numbers find_best_chances(const std::vector<Matching>& matchings, std::size_t n, double budget) {
   Numbers x(matchings.size(), budget);
   if (budget > 1 - 1e-9) return x;
-  Barrier barrier(matchings, n);
+  best_chances::Barrier barrier(matchings, n);
   x.push_back(eigenvalues(laplacian_of(matchings, x, n))[1] / 2);
   for (const int weight : {1, 4, 16, 64, 256}) {
     for (int step = 0; step < 100; ++step) {

@@ -1,7 +1,6 @@
 #include "protocols/gossip/matcha_plan.h"
 
 #include <cmath>
-#include <numeric>
 
 #include "protocols/gossip/best_chances.h"
 #include "protocols/node/eigenvalues.h"
@@ -9,11 +8,6 @@
 namespace hopbench::gossip {
 namespace matcha_plan {
 namespace {
-
-using Numbers = std::vector<double>;
-using Matrix = std::vector<Numbers>;
-
-double dot(const Numbers& x, const Numbers& y) { return std::inner_product(x.begin(), x.end(), y.begin(), 0.0); }
 
 double rounded(double value) { return std::round(value * 1e9) / 1e9; }
 

@@ -1,7 +1,5 @@
 #include "protocols/gossip/mixing.h"
 
-#include <utility>
-
 #include "protocols/node/collectives.h"
 
 namespace hopbench::gossip {

@@ -92,7 +92,7 @@ std::vector<Edge> links(const Setting& setting) {
   for (const Division& groups : rounds_of(setting.knobs, setting.workers, setting)) {
     for (int i = 0; i < static_cast<int>(groups.size()); ++i) {
       const Group& group = groups[static_cast<std::size_t>(i)];
-      all = joined(all, at_server ? star_links(setting.workers + i, group) : ring_links(group));
+      all = joined(std::move(all), at_server ? star_links(setting.workers + i, group) : ring_links(group));
     }
   }
   return all;

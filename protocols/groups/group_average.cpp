@@ -13,8 +13,7 @@ constexpr const char* kWhy = "models of the group";
 
 /// Sets the weights and returns the newest tag. Multiplies step by step, because pow() differs between machines.
 Iter weigh(std::vector<Term>& terms, double decay) {
-  const auto older = [](const Term& a, const Term& b) { return a.tag < b.tag; };
-  const Iter newest = std::max_element(terms.begin(), terms.end(), older)->tag;
+  const Iter newest = std::ranges::max_element(terms, {}, &Term::tag)->tag;
   for (Term& term : terms) {
     double weight = 1;
     for (Iter age = term.tag; age < newest && decay < 1; ++age) weight *= decay;

@@ -14,7 +14,6 @@
 
 #include <deque>
 #include <map>
-#include <utility>
 #include <vector>
 
 #include "backends/base/random.h"

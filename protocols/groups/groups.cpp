@@ -44,11 +44,8 @@ Division columns_of(const Division& rows) {
 }
 
 std::vector<int> hosts_of(const Setting& setting) {
-  std::vector<int> hosts;
-  for (int rank = 0; rank < setting.workers; ++rank) {
-    hosts.push_back(setting.host_of.empty() ? rank : setting.host_of[static_cast<std::size_t>(rank)]);
-  }
-  return hosts;
+  if (setting.host_of.empty()) return all_workers(setting);
+  return {setting.host_of.begin(), setting.host_of.begin() + setting.workers};
 }
 
 std::vector<int> hosts_of(const Node& self) {

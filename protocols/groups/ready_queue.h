@@ -13,8 +13,6 @@
 #include <optional>
 #include <vector>
 
-#include "backends/base/iter.h"
-
 namespace hopbench::groups {
 
 class ReadyQueue {

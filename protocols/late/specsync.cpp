@@ -84,10 +84,7 @@ class Server {
     own = {.next = push.iter + 1, .answered = self_.now(), .ends = self_.now() + length};
   }
 
-  Time next_end() const {
-    const auto sooner = [](const Window& a, const Window& b) { return a.ends < b.ends; };
-    return std::min_element(windows_.begin(), windows_.end(), sooner)->ends;
-  }
+  Time next_end() const { return std::ranges::min_element(windows_, {}, &Window::ends)->ends; }
 
   void close_windows() {
     for (std::size_t worker = 0; worker < windows_.size(); ++worker) {

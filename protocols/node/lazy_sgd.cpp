@@ -3,11 +3,8 @@
 #include "backends/base/error.h"
 
 namespace hopbench {
-namespace {
 
 constexpr std::size_t kAhead = 32;
-
-}  // namespace
 
 LazySgd::LazySgd(std::size_t n, const Vec& momentum) : numbers_(n) {
   HB_ASSERT(momentum.size() == 0 || momentum.size() == n);

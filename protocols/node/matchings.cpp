@@ -50,10 +50,7 @@ class Colouring {
 
   int partner(int vertex, int colour) const { return at_[std::size_t(vertex)][std::size_t(colour)]; }
   bool is_free(int vertex, int colour) const { return partner(vertex, colour) == kNone; }
-  int free_colour(int vertex) const {
-    const auto& colours = at_[std::size_t(vertex)];
-    return int(std::find(colours.begin(), colours.end(), kNone) - colours.begin());
-  }
+  int free_colour(int vertex) const { return colour_of(vertex, kNone); }
   int colour_of(int a, int b) const {
     const auto& colours = at_[std::size_t(a)];
     return int(std::find(colours.begin(), colours.end(), b) - colours.begin());

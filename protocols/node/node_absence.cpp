@@ -15,12 +15,9 @@
 #include "protocols/node/node.h"
 
 namespace hopbench {
-namespace {
 
 constexpr const char* kReturn = "its return";
 constexpr const char* kAnswers = "its peers to have noted its absence";
-
-}  // namespace
 
 const std::vector<int>& Node::peers() const {
   static const std::vector<int> kNone;
@@ -75,12 +72,8 @@ void Node::stay_away(Time until) {
 void Node::say_away(int to) {
   if (ended(to)) return;
   for (const Message& message : runtime_.mailbox.shut(to)) {
-    Event drop;
-    drop.what = EventKind::kDrop;
-    drop.iter = message.iter;
-    drop.peer = to;
-    drop.kind = static_cast<std::uint16_t>(message.kind);
-    emit(std::move(drop));
+    const auto kind = static_cast<std::uint16_t>(message.kind);
+    emit({.what = EventKind::kDrop, .iter = message.iter, .peer = to, .kind = kind});
   }
   post(to, kAway, times_away_, {}, {});
 }

@@ -85,11 +85,8 @@ void Optimizer::step(Vec& x, const Payload& g, Iter k, double scale) {
   const Payload trained = clipped(g);
   const auto lr = static_cast<float>(learning_rate(k) * scale);
   if (spec.kind == OptimizerKind::kAdamW) return step_adamw(x, g, trained, lr);
-  Space::SgdStep step;
-  step.lr = lr;
-  step.momentum = spec.momentum;
-  step.weight_decay = spec.weight_decay;
-  step.nesterov = spec.nesterov;
+  const Space::SgdStep step{
+      .lr = lr, .momentum = spec.momentum, .weight_decay = spec.weight_decay, .nesterov = spec.nesterov};
   g.sparse() ? step_sparse(x, trained, step) : step_dense(x, g, trained, step);
 }
 

@@ -6,7 +6,6 @@
 //     round: D = x_{t-1} - mean. It is divided by the staleness gap, 1 + |x_t - x_{t-1}| / |D|;
 //   - u <- beta u + D / (lr gap), cut to the norm `clip` if it is longer;   x_{t+1} = x_t - alpha lr u;
 //   - the mean of the models as they are now is begun. It goes on during the next round. All go on from x_{t+1}.
-#include <cmath>
 
 #include "protocols/groups/background_mean.h"
 #include "protocols/groups/group_average.h"

@@ -100,11 +100,11 @@ std::vector<Edge> links(const Setting& setting) {
   const groups::Division regions = by_host(setting);
   const int global = setting.workers + static_cast<int>(regions.size());
   for (int r = 0; r < static_cast<int>(regions.size()); ++r) {
-    all = groups::joined(all, star_links(setting.workers + r, regions[static_cast<std::size_t>(r)]));
+    all = groups::joined(std::move(all), star_links(setting.workers + r, regions[static_cast<std::size_t>(r)]));
     all.emplace_back(setting.workers + r, global);
   }
   // It serves until all workers are done. With real processes, one that knew only servers would end at once.
-  return groups::joined(all, star_links(global, groups::all_workers(setting)));
+  return groups::joined(std::move(all), star_links(global, groups::all_workers(setting)));
 }
 
 std::string note(const Setting& setting) {

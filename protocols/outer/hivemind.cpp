@@ -10,7 +10,6 @@
 //   - a worker that has finished its iterations goes on joining until all have. Samples that are then too few for a
 //     step are left.
 // So a fast worker gives more samples to a step than a slow one, and waits only for the gradients under way.
-#include <algorithm>
 
 #include "protocols/groups/groups.h"
 #include "protocols/node/collectives.h"

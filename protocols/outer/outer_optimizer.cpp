@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "protocols/groups/group_average.h"
 #include "protocols/node/collectives.h"
 
 namespace hopbench::outer {

@@ -1,7 +1,6 @@
 // The outer step of methods with local steps: DiLoCo and its relatives.
 #pragma once
 
-#include <string>
 #include <vector>
 
 #include "protocols/node/node.h"

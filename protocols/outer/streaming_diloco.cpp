@@ -21,12 +21,6 @@ namespace hopbench::outer::streaming_diloco {
 
 constexpr const char* kWhy = "the mean of a fragment";
 
-struct Plan : FragmentPlan {
-  Iter delay;
-
-  explicit Plan(const KnobValues& knobs) : FragmentPlan(knobs), delay(knobs.integer("delay")) {}
-};
-
 void mix(Node& self, Vec& x, const Vec& x0, const Slice& part, double alpha) {
   self.operate(bytes_of(3 * part.size), [&] {
     const Payload fresh = x0.slice(part.offset, part.size);
@@ -37,7 +31,8 @@ void mix(Node& self, Vec& x, const Vec& x0, const Slice& part, double alpha) {
 }
 
 void streaming_diloco(Node& self, const KnobValues& knobs) {
-  const Plan plan(knobs);
+  const FragmentPlan plan(knobs);
+  const Iter delay = knobs.integer("delay");
   const OuterOptimizer::Step step = outer_step(knobs);
   Vec x0 = self.initial(), x = x0;
   Optimizer inner = self.optimizer(x.size());
@@ -51,7 +46,7 @@ void streaming_diloco(Node& self, const KnobValues& knobs) {
     const std::size_t sent = plan.sent_after(k + 1);
     if (sent < plan.fragments) {
       part = server::slice_of(x.size(), sent, plan.fragments);
-      due = k + 1 + plan.delay;
+      due = k + 1 + delay;
       mean.begin(x.slice(part.offset, part.size));
     }
     if (due == k + 1) {
@@ -67,15 +62,16 @@ void streaming_diloco(Node& self, const KnobValues& knobs) {
 
 std::string refuse(const Setting& setting) {
   if (std::string why = too_many_fragments(setting); !why.empty()) return why;
-  const Plan plan(setting.knobs);
-  if (plan.delay < plan.shortest()) return "";
-  return "delay = " + std::to_string(plan.delay) +
+  const FragmentPlan plan(setting.knobs);
+  const int delay = setting.knobs.integer("delay");
+  if (delay < plan.shortest()) return "";
+  return "delay = " + std::to_string(delay) +
          " steps are not under period / fragments = " + std::to_string(plan.period) + " / " +
          std::to_string(plan.fragments) + ", rounded down to " + std::to_string(plan.shortest()) +
          ": a fragment has to be here before the next leaves. Take a shorter delay, a longer period or fewer fragments";
 }
 
-int free_run(const KnobValues& knobs) { return static_cast<int>(knobs.integer("period") + Plan(knobs).delay); }
+int free_run(const KnobValues& knobs) { return knobs.integer("period") + knobs.integer("delay"); }
 
 const Protocol& streaming_diloco_protocol() {
   static const Protocol protocol{
@@ -92,10 +88,7 @@ const Protocol& streaming_diloco_protocol() {
       .links = groups::ring_links,
       .refuse = refuse,
       .free_run = free_run,
-      .gap_bound = [](const Setting& setting) -> std::optional<std::int64_t> {
-        const Plan plan(setting.knobs);
-        return plan.period + plan.delay;
-      },
+      .gap_bound = [](const Setting& setting) -> std::optional<std::int64_t> { return free_run(setting.knobs); },
       .source = Source::kMemory,
       .reading = "outer/T1-T4",
       .experimental = always<true>};  // how numbers are mixed is not checked

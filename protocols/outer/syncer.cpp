@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "protocols/node/collectives.h"
+#include "protocols/server/stripes.h"
 
 namespace hopbench::outer {
 namespace syncer {

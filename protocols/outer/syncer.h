@@ -7,7 +7,6 @@
 
 #include "protocols/node/node.h"
 #include "protocols/outer/outer_optimizer.h"
-#include "protocols/server/stripes.h"
 
 namespace hopbench::outer {
 

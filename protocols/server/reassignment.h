@@ -7,7 +7,6 @@
 // confirms it with the gradient. A worker is never given a slice unless it has offered, or while it still has one.
 #pragma once
 
-#include <functional>
 #include <optional>
 #include <vector>
 

@@ -1,7 +1,5 @@
 #include "protocols/server/server.h"
 
-#include <algorithm>
-
 #include "protocols/server/pushes.h"
 #include "protocols/server/shard.h"
 

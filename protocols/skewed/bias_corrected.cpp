@@ -1,7 +1,5 @@
 #include "protocols/skewed/bias_corrected.h"
 
-#include <utility>
-
 #include "protocols/groups/group_average.h"
 #include "protocols/node/collectives.h"
 

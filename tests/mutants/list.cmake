@@ -435,7 +435,7 @@ mutant(own_model_kept "diloco" "take_over(self, x, x0);" "")
 
 # Streaming DiLoCo: a fragment is sent as it is when it is due; a fragment is taken in one step late; numbers are mixed the
 # other way round.
-mutant(fragment_one_step_late "streaming_diloco" "due = k + 1 + plan.delay;" "due = k + 2 + plan.delay;")
+mutant(fragment_one_step_late "streaming_diloco" "due = k + 1 + delay;" "due = k + 2 + delay;")
 mutant(mixed_the_other_way "streaming_diloco" "{alpha, x.slice(part.offset, part.size)}, {1 - alpha, fresh}"
        "{1 - alpha, x.slice(part.offset, part.size)}, {alpha, fresh}")
 mutant(one_fragment_again "streaming_diloco" "slice_of(x.size(), sent, plan.fragments);" "slice_of(x.size(), 0 * sent, plan.fragments);")
@@ -496,8 +496,8 @@ mutant(twice_as_far_apart "consensus_control" "> ratio * lr * phi" "> 2 * ratio 
 mutant(limit_not_smoothed "consensus_control" "constexpr double kKept = 0.9;" "constexpr double kKept = 0.1;")
 
 # R-FAST: what a neighbour gave away is used again and again; a worker keeps all of its tracker.
-mutant(given_used_again "r_fast" "      from.used = from.rho;\n" "")
-mutant(tracker_kept_whole "r_fast" "      z_.axpy(-out, share(gained(share(given), share(rho_))));\n" "")
+mutant(given_used_again "running_sums;r_fast" "      from.used = from.rho;\n" "")
+mutant(tracker_kept_whole "running_sums;r_fast" "      z_.axpy(-out, share(gained(share(given), share(rho_))));\n" "")
 
 # One-peer graph: the partner is always the next worker.
 mutant(always_the_next "one_peer" ".to = hops.to(self.rank, k), .from = hops.from(self.rank, k)" ".to = hops.to(self.rank, 0 * k), .from = hops.from(self.rank, 0 * k)")
