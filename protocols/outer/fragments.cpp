@@ -2,13 +2,6 @@
 
 namespace hopbench::outer {
 
-std::size_t FragmentPlan::sent_after(Iter steps) const {
-  const auto offset = [&](std::size_t p) { return static_cast<Iter>(p) * period / static_cast<Iter>(fragments); };
-  std::size_t p = 0;
-  while (p < fragments && (steps < period || (steps - offset(p)) % period != 0)) ++p;
-  return p;
-}
-
 Knob fragments_knob() {
   return knob("fragments", 2, 1, 100000, "P: parts of the model, each sent once in a period",
               "memory H; the default: ours");

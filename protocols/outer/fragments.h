@@ -17,10 +17,14 @@ struct FragmentPlan {
       : period(knobs.integer("period")), fragments(static_cast<std::size_t>(knobs.integer("fragments"))) {}
 
   /// Returns the fragment that is sent after this number of steps; `fragments` if none is.
-  std::size_t sent_after(Iter steps) const;
-  /// Returns the fewest and the most steps between two sends.
+  std::size_t sent_after(Iter steps) const {
+    const auto offset = [&](std::size_t p) { return static_cast<Iter>(p) * period / static_cast<Iter>(fragments); };
+    std::size_t p = 0;
+    while (p < fragments && (steps < period || (steps - offset(p)) % period != 0)) ++p;
+    return p;
+  }
+  /// Returns the fewest steps between two sends.
   Iter shortest() const { return period / static_cast<Iter>(fragments); }
-  Iter longest() const { return (period + static_cast<Iter>(fragments) - 1) / static_cast<Iter>(fragments); }
 };
 
 /// Returns the knob `fragments`.

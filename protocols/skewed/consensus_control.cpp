@@ -27,9 +27,8 @@ struct Measured {
 /// Sends this worker's numbers of an exchange to all others, and returns the means over all workers.
 Measured mean_over_workers(Node& self, Iter number, const Measured& mine) {
   const Words words{std::bit_cast<std::int64_t>(mine.apart), std::bit_cast<std::int64_t>(mine.length)};
-  Measured mean;
-  for (const Message& said :
-       exchanged(self, kClock, number, {}, words, "distances")) {  // in an order of all: same bits
+  Measured mean;  // added by ascending rank, so that all get the same bits
+  for (const Message& said : exchanged(self, kClock, number, {}, words, "distances")) {
     mean.apart += std::bit_cast<double>(said.words[0]) / self.worker_count();
     mean.length += std::bit_cast<double>(said.words[1]) / self.worker_count();
   }
