@@ -8,7 +8,6 @@
 
 namespace hopbench::allreduce {
 namespace allocation {
-namespace {
 
 double within(double part, const BatchBounds& bounds) {
   return std::clamp(part, double(bounds.low), double(bounds.high));
@@ -39,7 +38,6 @@ std::vector<double> unrounded(std::int64_t total, std::span<const double> shares
   return parts;
 }
 
-}  // namespace
 }  // namespace allocation
 
 std::vector<int> proportional(std::int64_t total, std::span<const double> shares, std::span<const BatchBounds> bounds) {

@@ -11,7 +11,6 @@
 
 namespace hopbench::allreduce {
 namespace balanced {
-namespace {
 
 bool by_servers(const KnobValues& knobs) { return knobs.text("aggregation") == "servers"; }
 
@@ -73,7 +72,6 @@ std::string refuse(const Setting& setting) {
          ": take a divisor, or another batch";
 }
 
-}  // namespace
 }  // namespace balanced
 
 void balanced_bsp(Node& self, const KnobValues& knobs, const MakeRule& make_rule) {

@@ -5,7 +5,6 @@
 
 namespace hopbench::allreduce {
 namespace batch_manager {
-namespace {
 
 /// Returns the words of a kRequest of iteration k, which reports how it went. kReply of k + 1 says what to do next.
 Words words_of(const Gradient& g, const Load& load) {
@@ -23,7 +22,6 @@ std::vector<Timing> timings_of(const std::vector<Message>& reports) {
   return timings;
 }
 
-}  // namespace
 }  // namespace batch_manager
 
 void manage_batches(Node& self, BatchRule& rule, Iter warmup) {

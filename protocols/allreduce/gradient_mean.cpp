@@ -9,7 +9,6 @@
 
 namespace hopbench::allreduce {
 namespace gradient_mean {
-namespace {
 
 /// A run of neighbouring buckets that are reduced as one. It is complete when the model's bucket `last` is.
 struct Piece {
@@ -34,7 +33,6 @@ std::vector<Piece> merge(const std::vector<Bucket>& buckets, std::size_t floats)
 
 constexpr const char* kWhy = "gradients of the other workers";
 
-}  // namespace
 }  // namespace gradient_mean
 
 /// The state shared by a worker's two strands: the body adds pieces of its gradient, the other strand reduces them.

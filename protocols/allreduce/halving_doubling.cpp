@@ -9,7 +9,6 @@
 
 namespace hopbench::allreduce {
 namespace halving_doubling {
-namespace {
 
 int largest_power_of_two(std::size_t n) { return static_cast<int>(std::bit_floor(n)); }
 
@@ -26,7 +25,6 @@ void assign(Node& self, Vec& result, std::size_t offset, const Payload& mean) {
   self.operate(2 * bytes_of(mean), [&] { result.assign(offset, mean); });
 }
 
-}  // namespace
 }  // namespace halving_doubling
 
 void halving_doubling_mean(Node& self, std::span<const int> group, Iter k, const Payload& mine, Vec& result,

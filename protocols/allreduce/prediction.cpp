@@ -8,7 +8,6 @@
 
 namespace hopbench::allreduce {
 namespace prediction {
-namespace {
 
 class Last final : public SpeedPredictor {
  public:
@@ -118,7 +117,6 @@ class Narx final : public SpeedPredictor {
   std::int64_t seen_ = 0;
 };
 
-}  // namespace
 }  // namespace prediction
 
 std::unique_ptr<SpeedPredictor> make_speed_predictor(const std::string& name, double ema_weight, Random initial) {

@@ -11,7 +11,6 @@
 
 namespace hopbench::compressed {
 namespace compress {
-namespace {
 
 using Floats = std::vector<float>;
 
@@ -93,7 +92,6 @@ Floats from_levels(const Floats& message, std::size_t n) {
   return x;
 }
 
-}  // namespace
 }  // namespace compress
 
 const std::vector<std::string>& Compressor::methods() {

@@ -7,7 +7,6 @@
 
 namespace hopbench::compressed {
 namespace low_rank {
-namespace {
 
 constexpr double kNothingLeft = 1e-5;    // of a column's length: rounding
 constexpr std::size_t kMostRank = 1024;  // see the knob
@@ -28,7 +27,6 @@ std::vector<Payload> rows_of(const Vec& m, const Tensor& at) {
   return rows;
 }
 
-}  // namespace
 }  // namespace low_rank
 
 void make_orthonormal(std::vector<std::vector<float>>& columns) {

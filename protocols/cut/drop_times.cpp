@@ -5,7 +5,6 @@
 
 namespace hopbench::cut {
 namespace drop_times {
-namespace {
 
 constexpr double kRounding = 1e-6;   // relative; workers tell each other their times in single precision
 constexpr double kLeastGain = 0.01;  // the best of many limits looks better than it is
@@ -25,7 +24,6 @@ void append_parts(const MicroBatchTimes& times, std::size_t iteration, std::vect
   }
 }
 
-}  // namespace
 }  // namespace drop_times
 
 std::optional<double> best_limit(const std::vector<MeasuredIteration>& iterations) {

@@ -9,7 +9,6 @@
 
 namespace hopbench::cut {
 namespace weighted_rounds {
-namespace {
 
 /// The numbers that workers tell each other at the end of a round.
 struct Told {
@@ -45,7 +44,6 @@ std::vector<double> weights_of(const std::vector<Told>& all) {
   return weights;
 }
 
-}  // namespace
 }  // namespace weighted_rounds
 
 bool Anomalies::is_one(double length) {

@@ -8,7 +8,6 @@
 
 namespace hopbench::gossip {
 namespace best_chances {
-namespace {
 
 Numbers times(const Matrix& matrix, const Numbers& x) {
   Numbers y;
@@ -95,7 +94,6 @@ class Barrier {
   Matrix curvature_;
 };
 
-}  // namespace
 }  // namespace best_chances
 
 double dot(const Numbers& x, const Numbers& y) { return std::inner_product(x.begin(), x.end(), y.begin(), 0.0); }

@@ -7,7 +7,6 @@
 
 namespace hopbench::gossip {
 namespace matcha_plan {
-namespace {
 
 double rounded(double value) { return std::round(value * 1e9) / 1e9; }
 
@@ -38,7 +37,6 @@ double best_alpha(const std::vector<Matching>& matchings, const Numbers& chances
   return rounded(high);
 }
 
-}  // namespace
 }  // namespace matcha_plan
 
 MatchaPlan make_matcha_plan(const Topology& graph, double budget) {

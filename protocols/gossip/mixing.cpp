@@ -4,7 +4,6 @@
 
 namespace hopbench::gossip {
 namespace mixing {
-namespace {
 
 constexpr const char* kWhy = "models of neighbours";
 
@@ -22,7 +21,6 @@ std::vector<Term> weighed(const Node& self, Iter k, const Exchange& exchange, co
   return terms;
 }
 
-}  // namespace
 }  // namespace mixing
 
 Exchange with_neighbours(const Node& self, bool lazy) {

@@ -7,7 +7,6 @@
 
 namespace hopbench::gossip {
 namespace netmax_policy {
-namespace {
 
 constexpr int kPulls = 10, kPaces = 10;         // candidates that are tried
 constexpr int kSweeps = 3, kSweptWorkers = 32;  // of small changes to the best of them, which cost O(edges n^3)
@@ -99,7 +98,6 @@ PullPolicy no_pulls(const Topology& graph, double pull) {
   return {.chances = std::vector<Row>(n, Row(n, 0.0)), .pull = pull};
 }
 
-}  // namespace
 }  // namespace netmax_policy
 
 PullPolicy uniform_policy(const Topology& graph) {

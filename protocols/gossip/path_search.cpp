@@ -4,7 +4,6 @@
 
 namespace hopbench::gossip {
 namespace path_search {
-namespace {
 
 std::vector<int> among(const std::vector<int>& neighbours, const std::vector<int>& active) {
   std::vector<int> both;
@@ -12,7 +11,6 @@ std::vector<int> among(const std::vector<int>& neighbours, const std::vector<int
   return both;
 }
 
-}  // namespace
 }  // namespace path_search
 
 PathSearch::PathSearch(const Topology& graph) : graph_(graph), here_(graph.ranks().begin(), graph.ranks().end()) {}

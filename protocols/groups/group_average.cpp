@@ -7,7 +7,6 @@
 
 namespace hopbench::groups {
 namespace group_average {
-namespace {
 
 constexpr const char* kWhy = "models of the group";
 
@@ -22,7 +21,6 @@ Iter weigh(std::vector<Term>& terms, double decay) {
   return newest;
 }
 
-}  // namespace
 }  // namespace group_average
 
 Vec group_mean(Node& self, const Group& group, Iter round, const Vec& mine, const char* why) {

@@ -8,7 +8,6 @@
 
 namespace hopbench::groups {
 namespace ready_queue {
-namespace {
 
 /// The parts of a graph of groups, by union-find. A part counts if some worker of it is still here.
 class Parts {
@@ -43,7 +42,6 @@ class Parts {
   int count_;
 };
 
-}  // namespace
 }  // namespace ready_queue
 
 int fewest_groups(int workers, int group_size) { return (workers - 1 + group_size - 2) / (group_size - 1); }

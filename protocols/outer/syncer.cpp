@@ -9,7 +9,6 @@
 
 namespace hopbench::outer {
 namespace syncer {
-namespace {
 
 constexpr double kKept = 0.8;  // share of the moving average that an arrival of a quorum keeps
 
@@ -40,7 +39,6 @@ Vec directed_mean(const Payload& x0, const std::vector<Payload>& models, const s
   return mean;
 }
 
-}  // namespace
 }  // namespace syncer
 
 Syncer::Syncer(Node& self, const KnobValues& knobs)

@@ -36,13 +36,11 @@ void Pushes::send(Kind kind, Iter tag, std::size_t bucket, const Vec& g, const W
 }
 
 namespace pushes {
-namespace {
 
 Message part_of(Node& self, const Message& push) {
   return self.recv(is_from(kPart, push.from, push.iter), "the parts of a gradient");
 }
 
-}  // namespace
 }  // namespace pushes
 
 Payload joined(Node& self, const Stripes& stripes, const Message& push, Space& space) {

@@ -7,13 +7,11 @@
 
 namespace hopbench::server {
 namespace reassignment {
-namespace {
 
 constexpr Kind kProgress = kClock, kOffer = kRequest, kGiven = kReply, kConfirm = kAck;
 
 int samples_of(double share, int batch) { return std::max(1, int(std::ceil(share * batch))); }
 
-}  // namespace
 }  // namespace reassignment
 
 std::vector<int> helpers_of(int worker, int workers, int helpers) {

@@ -60,7 +60,6 @@ void work(Node& self, const KnobValues& knobs, const Talk& talk) {
 }
 
 namespace server {
-namespace {
 
 /// Waits for the next worker's push of iteration k. Also takes those of the workers after it that are here, up to the
 /// first that is not. Sets `next` to the place of that one.
@@ -82,7 +81,6 @@ std::vector<Message> pushes_in_order(Node& self, Iter k, std::size_t& next) {
   return pushes;
 }
 
-}  // namespace
 }  // namespace server
 
 void serve_bsp(Node& self, bool by_samples) {

@@ -9,7 +9,6 @@
 
 namespace hopbench::server {
 namespace verdicts {
-namespace {
 
 // Decisions that are about no single gradient, instead of a worker: the update is made; waiting workers are answered.
 constexpr std::int64_t kClose = -1, kAnswer = -2;
@@ -130,7 +129,6 @@ class Server {
   std::int64_t come_ = 0;          // gradients, used or not
 };
 
-}  // namespace
 }  // namespace verdicts
 
 void serve_deciding(Node& self, const Deciding& deciding) {

@@ -5,7 +5,6 @@
 
 namespace hopbench::skewed {
 namespace bias_corrected {
-namespace {
 
 /// Returns the sum of A_ij (phi_j - phi_i) over all neighbours j, and reports the average that it makes.
 Vec drawn_to_neighbours(Node& self, Iter k, const gossip::Exchange& exchange, const Vec& phi) {
@@ -56,7 +55,6 @@ void add_statistics(const Node& self, Vec& x, const Vec& drawn) {
   x.assign(trained, share(statistics));
 }
 
-}  // namespace
 }  // namespace bias_corrected
 
 void train_bias_corrected(Node& self, const gossip::Exchange& exchange) {

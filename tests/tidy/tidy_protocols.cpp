@@ -44,16 +44,18 @@ bool says_something(const std::string& text) {
 
 bool brings_a_protocol(const Source& source) { return source.text.find("_protocol() {") != std::string::npos; }
 
-/// Finds the functions that a protocol's file defines and names nowhere else. No compiler reports them, because they do
-/// not lie in an unnamed namespace.
-void find_unused(const Source& source, std::vector<std::string>& complaints) {
+/// Finds the functions that a file defines in its own namespace, from a line that fits `own` on, and names nowhere
+/// else. No compiler reports them, because they do not lie in an unnamed namespace.
+void find_unused(const Source& source, const std::regex& own, std::vector<std::string>& complaints) {
   static const std::regex kFunction("^[A-Za-z][^=(]* &?(\\w+)\\(");
+  const std::string code = code_only(source.text);
   int number = 0;
+  bool within = false;
   std::smatch match;
   for (const std::string& line : lines_of(source.text)) {
     ++number;
-    if (!std::regex_search(line, match, kFunction) || match[1].str().ends_with("_protocol")) continue;
-    const std::string code = code_only(source.text);
+    within = (within || std::regex_match(line, own)) && !line.starts_with("}  // namespace");
+    if (!within || !std::regex_search(line, match, kFunction) || match[1].str().ends_with("_protocol")) continue;
     const std::regex name("\\b" + match[1].str() + "\\b(?!( \\{|  //|::))");
     const auto uses = std::distance(std::sregex_iterator(code.begin(), code.end(), name), std::sregex_iterator());
     if (uses < 2) complaints.push_back(at(source, number, match[1].str() + " is not used"));
@@ -88,15 +90,13 @@ std::vector<std::string> check_private(const Source& source) {
   std::smatch path;
   if (framework(source) || !std::regex_match(source.path, path, kPath)) return complaints;
   const std::regex own("namespace (hopbench::" + path[1].str() + "::)?" + path[2].str() + " \\{");
-  std::string before;
   int number = 0;
   for (const std::string& line : lines_of(source.text)) {
     ++number;
-    if (line == "namespace hopbench {" || (line == "namespace {" && !std::regex_match(before, own)))
+    if (line == "namespace hopbench {" || line == "namespace {")
       complaints.push_back(at(source, number, "is not inside a namespace " + path[2].str()));
-    before = line;
   }
-  if (brings_a_protocol(source)) find_unused(source, complaints);
+  find_unused(source, own, complaints);
   return complaints;
 }
 

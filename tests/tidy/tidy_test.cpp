@@ -214,16 +214,17 @@ TEST(TidyRules, PrivateNamesOutsideTheNamespaceOfTheirFileAreFound) {
   const auto found = [](const std::string& path, const std::string& text) {
     return check_private({path, text}).size();
   };
-  EXPECT_EQ(found("protocols/hop/tokens.cpp", "namespace hopbench::hop {\nnamespace tokens {\nnamespace {\n"), 0u);
-  EXPECT_EQ(found("protocols/hop/hop.cpp", "namespace hopbench::hop::hop {\nnamespace {\n"), 0u);
+  EXPECT_EQ(found("protocols/hop/tokens.cpp", "namespace hopbench::hop {\nnamespace tokens {\nint n = 0;\n"), 0u);
+  EXPECT_EQ(found("protocols/hop/hop.cpp", "namespace hopbench::hop::hop {\nint n = 0;\n"), 0u);
   EXPECT_EQ(found("protocols/hop/tokens.cpp", "namespace hopbench::hop {\nnamespace {\n"), 1u);
   EXPECT_EQ(found("protocols/hop/tokens.cpp", "namespace hopbench::hop::hop {\nnamespace {\n"), 1u);
   EXPECT_EQ(found("protocols/hop/hop.cpp", "namespace hopbench {\nstatic int n = 0;\n"), 1u);
   EXPECT_EQ(found("protocols/node/node.cpp", "namespace hopbench {\nnamespace {\n"), 0u);
   EXPECT_EQ(found("protocols/hop/hop.h", "namespace hopbench {\n"), 0u);
-  const std::string hop = "namespace hopbench::hop::hop {\nint n() { return 1; }\nhop_protocol() {\n";
-  EXPECT_EQ(found("protocols/hop/hop.cpp", hop + "}\n}  // namespace hopbench::hop::hop\n"), 1u);
-  EXPECT_EQ(found("protocols/hop/hop.cpp", hop + "n();\n}\n"), 0u);
+  const std::string tokens =
+      "namespace hopbench::hop {\nnamespace tokens {\nint n() { return 1; }\n}  // namespace tokens\n";
+  EXPECT_EQ(found("protocols/hop/tokens.cpp", tokens + "int m() { return 1; }\n"), 1u);
+  EXPECT_EQ(found("protocols/hop/tokens.cpp", tokens + "int m() { return tokens::n(); }\n"), 0u);
 }
 
 TEST(TidyRules, TheMedianIsOfCodeInFilesThatBringAProtocol) {
