@@ -2,8 +2,7 @@
 
 #include <deque>
 
-#include "protocols/allreduce/halving_doubling.h"
-#include "protocols/allreduce/hierarchical.h"
+#include "protocols/allreduce/mean_algorithms.h"
 #include "protocols/groups/groups.h"
 #include "protocols/node/collectives.h"
 

@@ -1,10 +1,9 @@
 // Recursive halving and doubling. Thakur, Rabenseifner, Gropp: "Optimization of Collective Communication Operations in
 // MPICH", IJHPCA 2005 (Rabenseifner's algorithm).
-#include "protocols/allreduce/halving_doubling.h"
-
 #include <algorithm>
 #include <bit>
 
+#include "protocols/allreduce/mean_algorithms.h"
 #include "protocols/node/collectives.h"
 
 namespace hopbench::allreduce {

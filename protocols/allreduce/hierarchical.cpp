@@ -1,7 +1,6 @@
 // Hierarchical all-reduce. Jia et al.: "Highly Scalable Deep Learning Training System with Mixed-Precision: Training
 // ImageNet in Four Minutes", 2018: within a group, between the groups' masters, within the group again.
-#include "protocols/allreduce/hierarchical.h"
-
+#include "protocols/allreduce/mean_algorithms.h"
 #include "protocols/node/collectives.h"
 
 namespace hopbench::allreduce {

@@ -10,17 +10,16 @@ namespace hopbench::gossip {
 
 void control_rounds(Node& self, Rounds rounds) {
   PathSearch search(self.graph());
-  const auto here = [&](int w) { return self.present(w); };
-  const auto present = [&] { return std::count_if(self.workers().begin(), self.workers().end(), here); };
   for (Iter number = 0;;) {
-    self.until([&] { return self.has(is(kRequest)) || present() < search.workers_left(); }, "a worker that is done");
+    self.until([&] { return self.has(is(kRequest)) || present_workers(self) < search.workers_left(); },
+               "a worker that is done");
     self.sleep(Duration{}, "a worker that is done");  // others of the same instant
     for (const int w : self.workers()) {
-      if (!here(w)) search.left(w);
+      if (!self.present(w)) search.left(w);
     }
     while (const auto request = self.take(is(kRequest))) {
       const bool in_time = rounds == Rounds::kOnTheirOwn || request->iter == number;
-      if (in_time && here(request->from)) search.done(request->from);
+      if (in_time && self.present(request->from)) search.done(request->from);
     }
     const std::vector<int> group = search.next_group();
     if (group.empty()) continue;

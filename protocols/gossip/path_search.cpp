@@ -1,6 +1,7 @@
 #include "protocols/gossip/path_search.h"
 
 #include <algorithm>
+#include <iterator>
 
 namespace hopbench::gossip {
 namespace path_search {
@@ -51,9 +52,7 @@ void PathSearch::begin_epoch_if_connected() {
     edges.emplace_back(b, a);
   }
   std::vector<int> gone;
-  for (const int r : graph_.ranks()) {
-    if (here_.count(r) == 0) gone.push_back(r);
-  }
+  std::ranges::set_difference(graph_.ranks(), here_, std::back_inserter(gone));
   if (Topology("epoch", graph_.size(), edges).without(gone).strongly_connected()) used_.clear();
 }
 

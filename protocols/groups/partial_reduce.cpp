@@ -15,6 +15,7 @@
 
 #include "protocols/groups/group_average.h"
 #include "protocols/groups/ready_queue.h"
+#include "protocols/node/collectives.h"
 #include "protocols/node/node.h"
 
 namespace hopbench::groups::partial_reduce {
@@ -27,15 +28,14 @@ int window_of(const KnobValues& knobs, int workers) {
 void control_groups(Node& self, const KnobValues& knobs) {
   const int workers = self.worker_count();
   ReadyQueue queue(workers, knobs.integer("group_size"), window_of(knobs, workers));
-  const auto here = [&](int w) { return self.present(w); };
-  const auto present = [&] { return std::count_if(self.workers().begin(), self.workers().end(), here); };
   for (Iter number = 0;;) {
-    self.until([&] { return self.has(is(kRequest)) || present() < queue.workers_left(); }, "a ready worker");
+    self.until([&] { return self.has(is(kRequest)) || present_workers(self) < queue.workers_left(); },
+               "a ready worker");
     for (int w : self.workers()) {
-      if (!here(w)) queue.left(w);
+      if (!self.present(w)) queue.left(w);
     }
     const auto request = self.take(is(kRequest));
-    if (request && here(request->from)) queue.ready(request->from);
+    if (request && self.present(request->from)) queue.ready(request->from);
     while (const auto group = queue.next_group()) {
       for (int member : *group) self.send(member, kReply, number, {}, words_of(*group));
       ++number;

@@ -13,6 +13,10 @@ Words beside(std::int64_t counted, double mass) { return {counted, std::bit_cast
 
 }  // namespace
 
+int present_workers(const Node& self) {
+  return static_cast<int>(std::ranges::count_if(self.workers(), [&](int worker) { return self.present(worker); }));
+}
+
 std::vector<Term> terms_of(std::span<const Message> messages) {
   std::vector<Term> terms;
   for (const Message& m : messages) terms.push_back({.sender = m.from, .tag = m.iter, .value = m.body});

@@ -12,6 +12,9 @@
 
 namespace hopbench {
 
+/// Returns the number of workers that are present.
+int present_workers(const Node& self);
+
 /// Returns the vectors that `messages` carry, each with weight 1.
 std::vector<Term> terms_of(std::span<const Message> messages);
 

@@ -100,18 +100,12 @@ void Node::send(int to, Kind kind, Iter k, Payload body, Words words) {
 }
 
 void Node::post(int to, Kind kind, Iter k, Payload body, Words words) {
-  Message message;
-  message.from = rank;
-  message.kind = kind;
-  message.iter = k;
-  message.words = words;
   const std::int64_t own = bytes_with(body) - kHeaderBytes;
-  message.bytes = kHeaderBytes + (charge_ == 1 ? own : std::llround(charge_ * double(own)));
-  message.body = std::move(body);
+  const std::int64_t bytes = kHeaderBytes + (charge_ == 1 ? own : std::llround(charge_ * double(own)));
   ++record_->messages_sent;
-  record_->bytes_sent += message.bytes;
-  if (!record_->bytes_to.empty()) record_->bytes_to[std::size_t(host(to))] += message.bytes;
-  runtime_.post(to, std::move(message));
+  record_->bytes_sent += bytes;
+  if (!record_->bytes_to.empty()) record_->bytes_to[std::size_t(host(to))] += bytes;
+  runtime_.post(to, {.from = rank, .kind = kind, .iter = k, .words = words, .body = std::move(body), .bytes = bytes});
 }
 
 Message Node::recv(const Match& match, const char* why) {
@@ -282,8 +276,7 @@ void Node::enter(Iter k) {
     record_->marks.back().end = now();  // its absence, until it has a state
   close_iteration(k);
   entered_ = k;
-  open_ = IterationMark{};
-  open_.iter = k;
+  open_ = {.iter = k};
   if (k >= kSteady) note_held();
   emit({.what = EventKind::kEnter, .iter = k});
 }
@@ -304,10 +297,7 @@ void Node::close_iteration(Iter next) {
     ++record_->iters;
   }
   for (Iter jumped = entered_ + 1; jumped < next; ++jumped) {
-    IterationMark mark;
-    mark.end = now();
-    mark.iter = jumped;
-    record_->marks.push_back(mark);
+    record_->marks.push_back({.end = now(), .iter = jumped});
     ++record_->iters_jumped;
   }
 }
@@ -315,8 +305,7 @@ void Node::close_iteration(Iter next) {
 void Node::close_last_iteration() {
   const bool finished = open_.samples > 0 || model_of_ > entered_;  // reported though its work was cut short
   if (open_.iter >= 0 && finished) close_iteration(entered_ + 1);
-  open_ = IterationMark{};
-  open_.iter = -1;  // from now on, a gradient for another worker is of no iteration
+  open_ = {.iter = -1};  // from now on, a gradient for another worker is of no iteration
 }
 
 void Node::averaged(Iter k, std::span<const int> ranks, double weight) {

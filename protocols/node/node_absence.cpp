@@ -47,10 +47,8 @@ void Node::be_away(const Fault& fault) {
     stand_still(fault.lasts);
     waited(since, now(), kReturn);
   }
-  IterationMark absence;  // a second mark of the same iteration, without samples: see absent_since
-  absence.end = now();
-  absence.iter = entered_;
-  record_->marks.push_back(absence);
+  // A second mark of the same iteration, without samples: see absent_since.
+  record_->marks.push_back({.end = now(), .iter = entered_});
   emit({.what = EventKind::kFault, .iter = entered_, .since = since, .text = "return"});
   returned_ = true;
 }

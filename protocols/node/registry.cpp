@@ -81,13 +81,9 @@ namespace hopbench {
 HB_PROTOCOLS(HB_DECLARE)
 #undef HB_DECLARE
 
-namespace {
-
 #define HB_NAME(file, name) file::name##_protocol,
 constexpr const Protocol& (*kBuiltIn[])() = {HB_PROTOCOLS(HB_NAME)};
 #undef HB_NAME
-
-}  // namespace
 
 std::span<const Protocol* const> protocols() {
   static const std::vector<const Protocol*> all = [] {

@@ -77,8 +77,7 @@ void Syncer::arrived(Message push) {
     push.words = {push.words[0], push.words[1] + old[1], push.words[2] + old[2]};
   }
   some.from.insert_or_assign(push.from, std::move(push));
-  const auto here = [&](int w) { return self_.present(w); };
-  const auto present = static_cast<std::size_t>(std::count_if(self_.workers().begin(), self_.workers().end(), here));
+  const auto present = static_cast<std::size_t>(present_workers(self_));
   if (present == 0) return;  // nobody is left to go on from a merge
   if (some.from.size() >= std::min(quorum_, present) && some.due == kNever) {
     spread_ = syncer::kKept * spread_ + (1 - syncer::kKept) * to_seconds(self_.now() - some.first);

@@ -14,6 +14,7 @@
 #include <bit>
 
 #include "protocols/groups/groups.h"
+#include "protocols/node/collectives.h"
 #include "protocols/node/node.h"
 #include "protocols/server/dbw_policy.h"
 #include "protocols/server/pushes.h"
@@ -99,11 +100,10 @@ class Server {
 
   /// Returns k_t after an update with `made_of` gradients.
   int best(Iter t, int made_of) const {
-    const auto& workers = self_.workers();
-    const auto there = std::count_if(workers.begin(), workers.end(), [&](int w) { return self_.present(w); });
-    const std::vector<double> times = arrivals_.expected(made_of, static_cast<int>(there));
+    const int there = present_workers(self_);
+    const std::vector<double> times = arrivals_.expected(made_of, there);
     const auto landscape = landscape_.now();
-    if (!landscape || times.empty()) return static_cast<int>(there);
+    if (!landscape || times.empty()) return there;
     return best_count(*landscape, shard_.learning_rate(t), times);
   }
 

@@ -168,7 +168,7 @@ mutant(delta_ignored "selsync" "!(change < delta)" "!(change < delta + 1e9)")
 mutant(plan_of_one "elastic_bsp" "static_cast<Iter>(chosen[i]) + 1" "static_cast<Iter>(chosen[i]) * 0 + 1")
 
 # DBW: waits for everybody, whatever is gained.
-mutant(always_all "dbw" "return best_count(" "return static_cast<int>(there) + 0 * best_count(")
+mutant(always_all "dbw" "return best_count(" "return there + 0 * best_count(")
 
 # Sync-Switch: some servers switch a round before the others.
 mutant(switch_apart "sync_switch" "if (k >= rounds_ || !online_) return k < rounds_;"
