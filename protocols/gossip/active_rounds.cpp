@@ -1,7 +1,5 @@
 #include "protocols/gossip/active_rounds.h"
 
-#include <algorithm>
-
 #include "protocols/gossip/mixing.h"
 #include "protocols/groups/groups.h"
 #include "protocols/node/collectives.h"

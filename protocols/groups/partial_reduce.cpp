@@ -11,7 +11,6 @@
 // The controller is a rank of its own, a server. It answers in the order in which signals arrive, and no worker is
 // nearer to it than another. Once fewer than P workers are left in the run, they go on alone, because a group has P
 // members. A dead worker is in no further group; a group that it was in already goes on without it.
-#include <algorithm>
 
 #include "protocols/groups/group_average.h"
 #include "protocols/groups/ready_queue.h"

@@ -79,8 +79,6 @@ void prague(Node& self, const KnobValues& knobs) {
   while (schedule.empty() && join_group(self, k, true, x)) self.report(k, x);
 }
 
-int servers(const Setting& setting) { return is_static(setting.knobs) ? 0 : 1; }
-
 std::vector<Edge> links(const Setting& setting) {
   if (!is_static(setting.knobs)) return all_pairs(setting.workers + 1);
   std::vector<Edge> edges;
@@ -110,8 +108,6 @@ Control control(const KnobValues& knobs) { return is_static(knobs) ? Control::kL
 /// Returns kStops for a static schedule: it could go on, but a dead head would cut off its host for good.
 OnLoss on_loss(const KnobValues& knobs) { return is_static(knobs) ? OnLoss::kStops : OnLoss::kContinues; }
 
-int free_run(const KnobValues& knobs) { return is_static(knobs) ? 4 : knobs.integer("slow_threshold"); }
-
 const Protocol& prague_protocol() {
   static const Protocol protocol{
       .name = "prague",
@@ -127,12 +123,12 @@ const Protocol& prague_protocol() {
                 knob("slow_threshold", 4, 0, 1000, "smart: who asked over so many times less is left out; 0: nobody",
                      "ours")},
       .body = prague,
-      .extra_ranks = servers,
+      .extra_ranks = [](const Setting& setting) { return is_static(setting.knobs) ? 0 : 1; },
       .links = links,
       .refuse = refuse,
       .control = control,
       .on_loss = on_loss,
-      .free_run = free_run,
+      .free_run = [](const KnobValues& knobs) { return is_static(knobs) ? 4 : knobs.integer("slow_threshold"); },
       .source = Source::kMemory,
       .reading = "prague/one-sided filter"};
   return protocol;

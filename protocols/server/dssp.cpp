@@ -65,8 +65,6 @@ std::optional<std::int64_t> gap_bound(const Setting& setting) {
                                         : std::nullopt;
 }
 
-int free_run(const KnobValues& knobs) { return knobs.integer("s_l") + knobs.integer("r_max"); }
-
 const Protocol& dssp_protocol() {
   static const Protocol protocol = asynchronous(
       {.name = "dssp",
@@ -80,7 +78,7 @@ const Protocol& dssp_protocol() {
                    "faithful: as printed, grants follow each other, no bound; capped: s_l + r_max bounds it", "ours")}),
        .body = dssp,
        .gradients_per_update = always<1>,
-       .free_run = free_run,
+       .free_run = [](const KnobValues& knobs) { return knobs.integer("s_l") + knobs.integer("r_max"); },
        .gap_bound = gap_bound,
        .source = Source::kFullText,
        .reading = "dssp/D1-D7"});

@@ -88,8 +88,6 @@ void elastic_bsp(Node& self, const KnobValues& knobs) {
   }
 }
 
-int most_to_a_barrier(const KnobValues& knobs) { return knobs.integer("r"); }
-
 const Protocol& elastic_bsp_protocol() {
   static const Protocol protocol = asynchronous(
       {.name = "elastic_bsp",
@@ -100,7 +98,7 @@ const Protocol& elastic_bsp_protocol() {
            "r", 15, 1, 1000, "R: how many pushes of a worker are predicted, its most between barriers", "paper")}),
        .body = elastic_bsp,
        .gradients_per_update = always<1>,
-       .free_run = most_to_a_barrier,
+       .free_run = [](const KnobValues& knobs) { return knobs.integer("r"); },
        .source = Source::kFullText,
        .reading = "elastic_bsp/E1-E5",
        // Not in the paper's text but our reading: gradients are applied on arrival between barriers.

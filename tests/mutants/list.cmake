@@ -262,7 +262,7 @@ mutant(period_too_long "local_sgd" "inner_step(self, x, optimizer, k, period)" "
 mutant(correction_forgotten "lasgd" "if (rounds.last().round < 0) return;" "if (rounds.last().round < 0 || rounds.last().round == 3) return;")
 
 # LASGD: the mean is taken for the model, and what was done meanwhile is lost.
-mutant(mean_taken "lasgd" "{1.0f, -1.0f, 1.0f}" "{0.0f, 0.0f, 1.0f}")
+mutant(mean_taken "lasgd" "{1, share(x)}, {-1, contributed}" "{0, share(x)}, {0, contributed}")
 
 # Hierarchical: a host's leader does not wait for one of its workers.
 mutant(member_left_out "hierarchical;gradient_mean;allreduce" "if (member != leader) terms.push_back("
