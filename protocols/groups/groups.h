@@ -63,8 +63,8 @@ std::vector<Edge> star_links(int centre, const Group& group);
 /// Returns both.
 std::vector<Edge> joined(std::vector<Edge> some, const std::vector<Edge>& others);
 
-// As the fact `links`: between any two workers, along a ring of all, from each to the first server, or along the
-// suite's topology.
+// Functions for the fact `links`: between any two workers, along a ring of all, from each to the first server, or along
+// the suite's topology.
 std::vector<Edge> all_pairs(const Setting& setting);
 std::vector<Edge> ring_links(const Setting& setting);
 std::vector<Edge> star_links(const Setting& setting);
