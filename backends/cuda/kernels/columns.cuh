@@ -32,6 +32,16 @@ inline Chunks chunks_of(std::size_t rows, int channels) {
   return {static_cast<unsigned>(std::max<std::size_t>(1, (rows + each - 1) / each)), each};
 }
 
+/// K plain sums.
+template <int K>
+struct Sums {
+  float of[K];
+  __device__ void merge(const Sums& other) {
+    HB_UNROLL
+    for (int k = 0; k < K; ++k) of[k] += other.of[k];
+  }
+};
+
 /// The place of up to two sums over each chunk: [chunk][channel].
 struct Partials {
   float* first = nullptr;
@@ -40,6 +50,11 @@ struct Partials {
 
   __host__ __device__ std::size_t at(unsigned chunk, int c) const {
     return static_cast<std::size_t>(chunk) * static_cast<std::size_t>(channels) + static_cast<std::size_t>(c);
+  }
+  template <int K>
+  __device__ void store(unsigned chunk, int c, const Sums<K>& sums) const {
+    first[at(chunk, c)] = sums.of[0];
+    if constexpr (K > 1) second[at(chunk, c)] = sums.of[K - 1];
   }
 };
 /// Returns the whole layout of `work`. The size of `work` is column_work().
@@ -120,13 +135,21 @@ void launch_columns(Stream stream, const Op& op, std::size_t rows, int channels,
             channels, chunks);
 }
 
-/// K plain sums.
-template <int K>
-struct Sums {
-  float of[K];
-  __device__ void merge(const Sums& other) {
-    HB_UNROLL
-    for (int k = 0; k < K; ++k) of[k] += other.of[k];
+/// The Running of an Op whose loads are totals.
+template <class Total>
+struct Merged {
+  Total sum{};
+  template <class Op>
+  __device__ Merged(const Op&, int) {}
+  template <class Op>
+  __device__ void add(const Op&, std::size_t, const Total& chunk) {
+    sum.merge(chunk);
+  }
+  template <class Op>
+  __device__ void finish(const Op&) {}
+  template <class Op>
+  __device__ Total total(const Op&, int, int) const {
+    return sum;
   }
 };
 
@@ -138,13 +161,7 @@ struct AddChunks {
 
   using Total = Sums<K>;
   template <int L>
-  struct Running {
-    Total sums{};
-    __device__ Running(const AddChunks&, int) {}
-    __device__ void add(const AddChunks&, std::size_t, const Total& chunk) { sums.merge(chunk); }
-    __device__ void finish(const AddChunks&) {}
-    __device__ Total total(const AddChunks&, int, int) const { return sums; }
-  };
+  using Running = Merged<Total>;
   template <int L>
   __device__ Total load(std::size_t, std::size_t at) const {
     Total sums;
@@ -152,10 +169,7 @@ struct AddChunks {
     if (K > 1) sums.of[K - 1] = from.second[at];
     return sums;
   }
-  __device__ void store(unsigned chunk, int c, const Total& sums) const {
-    to.first[to.at(chunk, c)] = sums.of[0];
-    if (K > 1) to.second[to.at(chunk, c)] = sums.of[K - 1];
-  }
+  __device__ void store(unsigned chunk, int c, const Total& sums) const { to.store(chunk, c, sums); }
 };
 
 /// Runs both stages. make(partials) makes the Op of the first stage, which leaves K sums there. One chunk: one stage.

@@ -3,6 +3,8 @@
 // They run at the speed of memory: 16 bytes a load where pointers and sizes allow, and several loads on their way at
 // once. The computation comes as an `Op`, a struct of pointers and plain values:
 //
+// Most passes are a Map: a function of a few numbers, one from each of a few arrays.
+//
 //   static constexpr int kLanes       number of neighbouring numbers in a pack
 //   static constexpr int kInFlight    packs that a thread loads before it finishes the first of them
 //   bool aligned() const              true: packs of kLanes may be moved as such; false: numbers go one by one
@@ -10,6 +12,8 @@
 //   each_cell:   Column<L>(op, c): the data that is the same in each row of channels [c, c + L);
 //                load<L>(row, at, c), finish<L>(at, c, loaded, column); at = row * channels + c
 #pragma once
+
+#include <utility>
 
 #include "backends/cuda/kernels/kernel.cuh"
 
@@ -97,6 +101,67 @@ template <class Op>
 void launch_each(Stream stream, const Op& op, std::size_t n) {
   if (n == 0) return;
   HB_LAUNCH((each_kernel<Op>), blocks_for((n + Op::kLanes - 1) / Op::kLanes), kThreads, stream, op, n);
+}
+
+/// The Op of f(v[0], ..., v[In - 1]) on the i-th numbers of In arrays, as floats. f sets the first Out of them, which
+/// become the i-th numbers of Out arrays. F::kInFlight: see above. Arrays of both sides may be the same.
+template <int Lanes, class F, class To, int Out, class From, int In>
+struct Map {
+  static constexpr int kLanes = Lanes, kInFlight = F::kInFlight;
+  F f;
+  To* out[Out];
+  const From* in[In];
+
+  template <int L>
+  struct Loaded {
+    Pack<From, L> of[In];
+  };
+  __device__ bool aligned() const {
+    bool all = true;
+    HB_UNROLL
+    for (int k = 0; k < Out; ++k) all = all && fits<kLanes>(out[k]);
+    HB_UNROLL
+    for (int k = 0; k < In; ++k) all = all && fits<kLanes>(in[k]);
+    return all;
+  }
+  template <int L>
+  __device__ Loaded<L> load(std::size_t at) const {
+    Loaded<L> loaded;
+    HB_UNROLL
+    for (int k = 0; k < In; ++k) loaded.of[k] = read<L>(in[k] + at);
+    return loaded;
+  }
+  template <int L>
+  __device__ void finish(std::size_t at, const Loaded<L>& loaded) const {
+    Pack<To, L> packs[Out];
+    HB_UNROLL
+    for (int l = 0; l < L; ++l) {
+      float v[In];
+      HB_UNROLL
+      for (int k = 0; k < In; ++k) v[k] = as_float(loaded.of[k].of[l]);
+      call(v, std::make_integer_sequence<int, In>());
+      HB_UNROLL
+      for (int k = 0; k < Out; ++k) packs[k].of[l] = as_number<To>(v[k]);
+    }
+    HB_UNROLL
+    for (int k = 0; k < Out; ++k) write<L>(out[k] + at, packs[k]);
+  }
+  template <int... K>
+  __device__ __forceinline__ void call(float* v, std::integer_sequence<int, K...>) const {
+    f(v[K]...);
+  }
+};
+template <class T, class F, class To, int Out, class From, int In>
+void launch_map(Stream stream, const F& f, To* const (&out)[Out], const From* const (&in)[In], std::size_t n) {
+  Map<kLanesOf<T>, F, T, Out, T, In> map{f, {}, {}};
+  std::transform(out, out + Out, map.out, [](To* at) { return static_cast<T*>(at); });
+  std::transform(in, in + In, map.in, [](const From* at) { return static_cast<const T*>(at); });
+  launch_each(stream, map, n);
+}
+template <class F, int Out, int In>
+void launch_map(Stream stream, Number number, const F& f, void* const (&out)[Out], const void* const (&in)[In],
+                std::size_t n) {
+  with_number(number, [&]<class T>(T) { launch_map<T>(stream, f, out, in, n); });
 }
 
 /// A thread keeps its channels, so that their data is loaded once. Neighbouring threads are side by side in memory.

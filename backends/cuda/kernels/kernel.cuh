@@ -54,6 +54,7 @@ inline int blocks_for(std::size_t n, int threads = kThreads) {
        i += static_cast<std::size_t>(blockDim.x) * gridDim.x)
 // NOLINTEND(bugprone-macro-parentheses)
 
+__device__ __forceinline__ float rectified(float x, bool relu = true) { return relu && !(x > 0) ? 0 : x; }
 __device__ inline float as_float(float x) { return x; }
 __device__ inline float as_float(__nv_bfloat16 x) { return __bfloat162float(x); }
 template <class T>

@@ -64,8 +64,7 @@ struct AddShortcut {
   template <int L>
   __device__ void finish(std::size_t at, int, const Loaded<L>& in, const Column<L>&) const {
     write<L>(y + at, make_pack<T, L>([&](int l) {
-               const float sum = in.any ? as_float(in.x.of[l]) + as_float(in.from.of[l]) : as_float(in.x.of[l]);
-               return relu && !(sum > 0) ? 0 : sum;
+               return rectified(in.any ? as_float(in.x.of[l]) + as_float(in.from.of[l]) : as_float(in.x.of[l]), relu);
              }));
   }
 };
@@ -101,25 +100,9 @@ struct AddShortcutBackward {
   }
 };
 
-template <class T>
 struct AddTo {
-  static constexpr int kLanes = kLanesOf<T>, kInFlight = 2;
-  T* y;
-  const T* x;
-
-  template <int L>
-  struct Loaded {
-    Pack<T, L> x, y;
-  };
-  __device__ bool aligned() const { return fits<kLanes>(y) && fits<kLanes>(x); }
-  template <int L>
-  __device__ Loaded<L> load(std::size_t at) const {
-    return {read<L>(x + at), read<L>(y + at)};
-  }
-  template <int L>
-  __device__ void finish(std::size_t at, const Loaded<L>& in) const {
-    write<L>(y + at, make_pack<T, L>([&](int l) { return as_float(in.y.of[l]) + as_float(in.x.of[l]); }));
-  }
+  static constexpr int kInFlight = 2;
+  __device__ void operator()(float& y, float x) const { y += x; }
 };
 
 }  // namespace
@@ -143,9 +126,7 @@ void add_shortcut_backward(Stream stream, Number number, const void* dy, void* d
 }
 
 void add_to(Stream stream, Number number, void* y, const void* x, std::size_t n) {
-  with_number(number, [&]<class T>(T) {
-    launch_each(stream, AddTo<T>{static_cast<T*>(y), static_cast<const T*>(x)}, n);
-  });
+  launch_map(stream, number, AddTo{}, {y}, {y, x}, n);
 }
 
 }  // namespace hopbench::cuda

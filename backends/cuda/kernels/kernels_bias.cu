@@ -4,45 +4,14 @@
 namespace hopbench::cuda {
 namespace {
 
-__device__ __forceinline__ float rectified(float x) { return x > 0 ? x : 0; }
-
-template <class T>
 struct Relu {
-  static constexpr int kLanes = kLanesOf<T>, kInFlight = 4;
-  const T* x;
-  T* y;
-
-  __device__ bool aligned() const { return fits<kLanes>(x) && fits<kLanes>(y); }
-  template <int L>
-  __device__ Pack<T, L> load(std::size_t at) const {
-    return read<L>(x + at);
-  }
-  template <int L>
-  __device__ void finish(std::size_t at, const Pack<T, L>& in) const {
-    write<L>(y + at, make_pack<T, L>([&](int l) { return rectified(as_float(in.of[l])); }));
-  }
+  static constexpr int kInFlight = 4;
+  __device__ void operator()(float& x) const { x = rectified(x); }
 };
 
-template <class T>
 struct ReluBackward {
-  static constexpr int kLanes = kLanesOf<T>, kInFlight = 2;
-  const T* dy;
-  const T* y;
-  T* dx;
-
-  template <int L>
-  struct Loaded {
-    Pack<T, L> dy, y;
-  };
-  __device__ bool aligned() const { return fits<kLanes>(dy) && fits<kLanes>(y) && fits<kLanes>(dx); }
-  template <int L>
-  __device__ Loaded<L> load(std::size_t at) const {
-    return {read<L>(dy + at), read<L>(y + at)};
-  }
-  template <int L>
-  __device__ void finish(std::size_t at, const Loaded<L>& in) const {
-    write<L>(dx + at, make_pack<T, L>([&](int l) { return as_float(in.y.of[l]) > 0 ? as_float(in.dy.of[l]) : 0; }));
-  }
+  static constexpr int kInFlight = 2;
+  __device__ void operator()(float& slope, float y) const { slope = y > 0 ? slope : 0; }
 };
 
 /// The sum y + bias, then ReLU if asked.
@@ -68,10 +37,7 @@ struct BiasRelu {
   }
   template <int L>
   __device__ void finish(std::size_t at, int, const Pack<T, L>& in, const Column<L>& column) const {
-    write<L>(y + at, make_pack<T, L>([&](int l) {
-               const float sum = as_float(in.of[l]) + column.bias[l];
-               return relu ? rectified(sum) : sum;
-             }));
+    write<L>(y + at, make_pack<T, L>([&](int l) { return rectified(as_float(in.of[l]) + column.bias[l], relu); }));
   }
 };
 
@@ -109,7 +75,7 @@ struct BiasBackward {
     __device__ void finish(const BiasBackward&) {}
     __device__ Total total(const BiasBackward&, int, int l) const { return {{sums[l]}}; }
   };
-  __device__ void store(unsigned chunk, int c, const Total& sums) const { to.first[to.at(chunk, c)] = sums.of[0]; }
+  __device__ void store(unsigned chunk, int c, const Total& sums) const { to.store(chunk, c, sums); }
 };
 
 }  // namespace
@@ -119,15 +85,11 @@ std::size_t column_work(std::size_t rows, int channels) {
 }
 
 void relu(Stream stream, Number number, const void* x, void* y, std::size_t n) {
-  with_number(number, [&]<class T>(T) {
-    launch_each(stream, Relu<T>{static_cast<const T*>(x), static_cast<T*>(y)}, n);
-  });
+  launch_map(stream, number, Relu{}, {y}, {x}, n);
 }
 
 void relu_backward(Stream stream, Number number, const void* dy, const void* y, void* dx, std::size_t n) {
-  with_number(number, [&]<class T>(T) {
-    launch_each(stream, ReluBackward<T>{static_cast<const T*>(dy), static_cast<const T*>(y), static_cast<T*>(dx)}, n);
-  });
+  launch_map(stream, number, ReluBackward{}, {dx}, {dy, y}, n);
 }
 
 void bias_relu(Stream stream, Number number, void* y, const float* bias, bool relu, std::size_t rows, int channels) {

@@ -12,26 +12,13 @@ __device__ __forceinline__ T* found(T* at) {
 __device__ __forceinline__ const float* found(const Indirect& from) { return *from.at + from.offset; }
 __device__ __forceinline__ float* found(const IndirectOut& to) { return *to.at + to.offset; }
 
-template <class From, class To>
-struct Convert {
-  static constexpr int kLanes = 4, kInFlight = 4;
-  const From* from;
-  To* to;
-
-  __device__ bool aligned() const { return fits<kLanes>(from) && fits<kLanes>(to); }
-  template <int L>
-  __device__ Pack<From, L> load(std::size_t at) const {
-    return read<L>(from + at);
-  }
-  template <int L>
-  __device__ void finish(std::size_t at, const Pack<From, L>& in) const {
-    write<L>(to + at, make_pack<To, L>([&](int l) { return as_float(in.of[l]); }));
-  }
+struct Same {
+  static constexpr int kInFlight = 4;
+  __device__ void operator()(float) const {}
 };
-
 template <class From, class To>
 __device__ void convert(const From* from, To* to, std::size_t n) {
-  each(Convert<From, To>{from, to}, n);
+  each(Map<4, Same, To, 1, From, 1>{{}, {to}, {from}}, n);
 }
 template <class From, class To>
 __global__ void __launch_bounds__(kThreads) convert_kernel(From from, To to, std::size_t n) {

@@ -77,8 +77,7 @@ struct ChunkMoments {
     __device__ Total total(const ChunkMoments&, int, int l) const { return {before, mean[l], left[l]}; }
   };
   __device__ void store(unsigned chunk, int c, const Total& moments) const {
-    to.first[to.at(chunk, c)] = moments.mean;
-    to.second[to.at(chunk, c)] = moments.squares;
+    to.store(chunk, c, Sums<2>{moments.mean, moments.squares});
   }
 };
 
@@ -95,13 +94,7 @@ struct AllMoments {
 
   using Total = Moments<double>;
   template <int L>
-  struct Running {
-    Total moments{};
-    __device__ Running(const AllMoments&, int) {}
-    __device__ void add(const AllMoments&, std::size_t, const Total& chunk) { moments.merge(chunk); }
-    __device__ void finish(const AllMoments&) {}
-    __device__ Total total(const AllMoments&, int, int) const { return moments; }
-  };
+  using Running = Merged<Total>;
   template <int L>
   __device__ Total load(std::size_t chunk, std::size_t at) const {
     const std::size_t count = min(chunks.rows, rows - chunk * chunks.rows);
@@ -154,8 +147,7 @@ struct NormForward {
   template <int L>
   __device__ void finish(std::size_t at, int, const Pack<T, L>& in, const Column<L>& of) const {
     write<L>(y + at, make_pack<T, L>([&](int l) {
-               const float moved = (as_float(in.of[l]) - of.mean[l]) * of.slope[l] + of.shift[l];
-               return relu && !(moved > 0) ? 0 : moved;
+               return rectified((as_float(in.of[l]) - of.mean[l]) * of.slope[l] + of.shift[l], relu);
              }));
   }
 };
@@ -220,10 +212,7 @@ struct NormSums {
       return {{of_x[l] * op.saved[op.to.channels + c + l], of_one[l]}};
     }
   };
-  __device__ void store(unsigned chunk, int c, const Total& sums) const {
-    to.first[to.at(chunk, c)] = sums.of[0];
-    to.second[to.at(chunk, c)] = sums.of[1];
-  }
+  __device__ void store(unsigned chunk, int c, const Total& sums) const { to.store(chunk, c, sums); }
 };
 
 /// dx = scale * inverse deviation * (dy - dshift / rows - normalised x * dscale / rows)

@@ -29,40 +29,15 @@ struct Fill {
 };
 
 struct Axpy {
-  static constexpr int kLanes = 4, kInFlight = 2;
-  float* y;
+  static constexpr int kInFlight = 2;
   float a;
-  const float* x;
-
-  template <int L>
-  struct Loaded {
-    Pack<float, L> x, y;
-  };
-  __device__ bool aligned() const { return fits<kLanes>(y) && fits<kLanes>(x); }
-  template <int L>
-  __device__ Loaded<L> load(std::size_t at) const {
-    return {read<L>(x + at), read<L>(y + at)};
-  }
-  template <int L>
-  __device__ void finish(std::size_t at, const Loaded<L>& in) const {
-    write<L>(y + at, make_pack<float, L>([&](int l) { return plus(in.y.of[l], a, in.x.of[l]); }));
-  }
+  __device__ void operator()(float& y, float x) const { y = plus(y, a, x); }
 };
 
 struct Scale {
-  static constexpr int kLanes = 4, kInFlight = 4;
-  float* y;
+  static constexpr int kInFlight = 4;
   float a;
-
-  __device__ bool aligned() const { return fits<kLanes>(y); }
-  template <int L>
-  __device__ Pack<float, L> load(std::size_t at) const {
-    return read<L>(y + at);
-  }
-  template <int L>
-  __device__ void finish(std::size_t at, const Pack<float, L>& in) const {
-    write<L>(y + at, make_pack<float, L>([&](int l) { return __fmul_rn(in.of[l], a); }));
-  }
+  __device__ void operator()(float& y) const { y = __fmul_rn(y, a); }
 };
 
 /// A sum of terms. All terms of a number are added up before it is written, so `out` may be any of them.
@@ -123,135 +98,55 @@ void launch_sum(Stream stream, float* out, const float* const* in, const float* 
 }
 
 struct Sgd {
-  static constexpr int kLanes = 4, kInFlight = 2;
-  float* x;
-  const float* g;
+  static constexpr int kInFlight = 2;
   float lr, weight_decay;
-
-  template <int L>
-  struct Loaded {
-    Pack<float, L> x, g;
-  };
-  __device__ bool aligned() const { return fits<kLanes>(x) && fits<kLanes>(g); }
-  template <int L>
-  __device__ Loaded<L> load(std::size_t at) const {
-    return {read<L>(x + at), read<L>(g + at)};
-  }
-  template <int L>
-  __device__ void finish(std::size_t at, const Loaded<L>& in) const {
-    write<L>(x + at, make_pack<float, L>([&](int l) {
-               return __fsub_rn(in.x.of[l], __fmul_rn(lr, plus(in.g.of[l], weight_decay, in.x.of[l])));
-             }));
-  }
+  __device__ void operator()(float& x, float g) const { x = __fsub_rn(x, __fmul_rn(lr, plus(g, weight_decay, x))); }
 };
 
 struct MomentumSgd {
-  static constexpr int kLanes = 4, kInFlight = 2;
-  float* x;
-  float* m;
-  const float* g;
+  static constexpr int kInFlight = 2;
   float lr, momentum, weight_decay;
   bool nesterov;
-
-  template <int L>
-  struct Loaded {
-    Pack<float, L> x, m, g;
-  };
-  __device__ bool aligned() const { return fits<kLanes>(x) && fits<kLanes>(m) && fits<kLanes>(g); }
-  template <int L>
-  __device__ Loaded<L> load(std::size_t at) const {
-    return {read<L>(x + at), read<L>(m + at), read<L>(g + at)};
-  }
-  template <int L>
-  __device__ void finish(std::size_t at, const Loaded<L>& in) const {
-    Pack<float, L> to_x, to_m;
-    HB_UNROLL
-    for (int l = 0; l < L; ++l) {
-      const float slope = plus(in.g.of[l], weight_decay, in.x.of[l]);
-      const float moved = __fadd_rn(__fmul_rn(momentum, in.m.of[l]), slope);
-      to_m.of[l] = moved;
-      to_x.of[l] = __fsub_rn(in.x.of[l], __fmul_rn(lr, nesterov ? plus(slope, momentum, moved) : moved));
-    }
-    write<L>(m + at, to_m);
-    write<L>(x + at, to_x);
+  __device__ void operator()(float& x, float& m, float g) const {
+    const float slope = plus(g, weight_decay, x);
+    m = __fadd_rn(__fmul_rn(momentum, m), slope);
+    x = __fsub_rn(x, __fmul_rn(lr, nesterov ? plus(slope, momentum, m) : m));
   }
 };
 
 struct AdamW {
-  static constexpr int kLanes = 4, kInFlight = 2;
-  float* x;
-  float* m;
-  float* v;
-  const float* g;
+  static constexpr int kInFlight = 2;
   AdamStep by;
 
-  template <int L>
-  struct Loaded {
-    Pack<float, L> x, m, v, g;
-  };
-  __device__ bool aligned() const {
-    return fits<kLanes>(x) && fits<kLanes>(m) && fits<kLanes>(v) && fits<kLanes>(g);
-  }
-  template <int L>
-  __device__ Loaded<L> load(std::size_t at) const {
-    return {read<L>(x + at), read<L>(m + at), read<L>(v + at), read<L>(g + at)};
-  }
   /// Returns beta * mean + (1 - beta) * value.
   __device__ static float moved(float beta, float mean, float value) {
     return __fadd_rn(__fmul_rn(beta, mean), __fmul_rn(__fsub_rn(1, beta), value));
   }
-  template <int L>
-  __device__ void finish(std::size_t at, const Loaded<L>& in) const {
-    Pack<float, L> to_x, to_m, to_v;
-    HB_UNROLL
-    for (int l = 0; l < L; ++l) {
-      to_m.of[l] = moved(by.beta1, in.m.of[l], in.g.of[l]);
-      to_v.of[l] = moved(by.beta2, in.v.of[l], __fmul_rn(in.g.of[l], in.g.of[l]));
-      const float length = __fadd_rn(__fsqrt_rn(__fmul_rn(by.correction2, to_v.of[l])), by.epsilon);
-      const float step = __fdiv_rn(__fmul_rn(by.correction1, to_m.of[l]), length);
-      const float whole = __fadd_rn(step, __fmul_rn(by.weight_decay, in.x.of[l]));
-      to_x.of[l] = __fsub_rn(in.x.of[l], __fmul_rn(by.lr, whole));
-    }
-    write<L>(m + at, to_m);
-    write<L>(v + at, to_v);
-    write<L>(x + at, to_x);
+  __device__ void operator()(float& x, float& m, float& v, float g) const {
+    m = moved(by.beta1, m, g);
+    v = moved(by.beta2, v, __fmul_rn(g, g));
+    const float length = __fadd_rn(__fsqrt_rn(__fmul_rn(by.correction2, v)), by.epsilon);
+    const float step = __fdiv_rn(__fmul_rn(by.correction1, m), length);
+    x = __fsub_rn(x, __fmul_rn(by.lr, __fadd_rn(step, __fmul_rn(by.weight_decay, x))));
   }
 };
 
-/// Adds c * g * g * (w - sent) to g.
+/// Adds c * g * g * (w - sent) to g; c is lambda.
 struct Compensate {
-  static constexpr int kLanes = 4, kInFlight = 2;
-  float* g;
-  const float* w;
-  const float* sent;
-  float* square;  // nullptr: c is lambda
-  float lambda, decay, rest, small;
+  static constexpr int kInFlight = 2;
+  float lambda;
+  __device__ void operator()(float& g, float w, float sent) const {
+    g = __fadd_rn(g, __fmul_rn(__fmul_rn(lambda, __fmul_rn(g, g)), __fsub_rn(w, sent)));
+  }
+};
 
-  template <int L>
-  struct Loaded {
-    Pack<float, L> g, w, sent, square;
-  };
-  __device__ bool aligned() const {
-    return fits<kLanes>(g) && fits<kLanes>(w) && fits<kLanes>(sent) && (square == nullptr || fits<kLanes>(square));
-  }
-  template <int L>
-  __device__ Loaded<L> load(std::size_t at) const {
-    return {read<L>(g + at), read<L>(w + at), read<L>(sent + at),
-            square == nullptr ? Pack<float, L>{} : read<L>(square + at)};
-  }
-  template <int L>
-  __device__ void finish(std::size_t at, const Loaded<L>& in) const {
-    Pack<float, L> to_g, to_square;
-    HB_UNROLL
-    for (int l = 0; l < L; ++l) {
-      const float g2 = __fmul_rn(in.g.of[l], in.g.of[l]);
-      to_square.of[l] = __fadd_rn(__fmul_rn(decay, in.square.of[l]), __fmul_rn(rest, g2));
-      const float root = square == nullptr ? 1 : __fsqrt_rn(__fadd_rn(to_square.of[l], small));
-      const float change = __fmul_rn(__fmul_rn(__fdiv_rn(lambda, root), g2), __fsub_rn(in.w.of[l], in.sent.of[l]));
-      to_g.of[l] = __fadd_rn(in.g.of[l], change);
-    }
-    write<L>(g + at, to_g);
-    if (square != nullptr) write<L>(square + at, to_square);
+/// The same, where c is lambda by the root of the mean square of g.
+struct CompensateBySquare {
+  static constexpr int kInFlight = 2;
+  float lambda, decay, rest, small;
+  __device__ void operator()(float& g, float& square, float w, float sent) const {
+    square = __fadd_rn(__fmul_rn(decay, square), __fmul_rn(rest, __fmul_rn(g, g)));
+    Compensate{__fdiv_rn(lambda, __fsqrt_rn(__fadd_rn(square, small)))}(g, w, sent);
   }
 };
 
@@ -288,8 +183,10 @@ __global__ void __launch_bounds__(kThreads) add_partials(const double* partial, 
 }  // namespace
 
 void fill(Stream stream, float* y, float value, std::size_t n) { launch_each(stream, Fill{y, value}, n); }
-void axpy(Stream stream, float* y, float a, const float* x, std::size_t n) { launch_each(stream, Axpy{y, a, x}, n); }
-void scale(Stream stream, float* y, float a, std::size_t n) { launch_each(stream, Scale{y, a}, n); }
+void axpy(Stream stream, float* y, float a, const float* x, std::size_t n) {
+  launch_map<float>(stream, Axpy{a}, {y}, {y, x}, n);
+}
+void scale(Stream stream, float* y, float a, std::size_t n) { launch_map<float>(stream, Scale{a}, {y}, {y}, n); }
 
 void weighted_sum(Stream stream, float* out, std::span<const float* const> in, std::span<const float> weights,
                   std::size_t n) {
@@ -320,19 +217,20 @@ void dot(Stream stream, const float* x, const float* y, std::size_t n, double* p
 void sgd(Stream stream, float* x, float* m, const float* g, float lr, float momentum, float weight_decay, bool nesterov,
          std::size_t n) {
   if (m == nullptr) {
-    launch_each(stream, Sgd{x, g, lr, weight_decay}, n);
+    launch_map<float>(stream, Sgd{lr, weight_decay}, {x}, {x, g}, n);
   } else {
-    launch_each(stream, MomentumSgd{x, m, g, lr, momentum, weight_decay, nesterov}, n);
+    launch_map<float>(stream, MomentumSgd{lr, momentum, weight_decay, nesterov}, {x, m}, {x, m, g}, n);
   }
 }
 
 void adamw(Stream stream, float* x, float* m, float* v, const float* g, const AdamStep& step, std::size_t n) {
-  launch_each(stream, AdamW{x, m, v, g, step}, n);
+  launch_map<float>(stream, AdamW{step}, {x, m, v}, {x, m, v, g}, n);
 }
 
 void compensate(Stream stream, float* g, const float* w, const float* sent, float* square, float lambda, float decay,
                 float small, std::size_t n) {
-  launch_each(stream, Compensate{g, w, sent, square, lambda, decay, 1 - decay, small}, n);
+  if (square == nullptr) return launch_map<float>(stream, Compensate{lambda}, {g}, {g, w, sent}, n);
+  launch_map<float>(stream, CompensateBySquare{lambda, decay, 1 - decay, small}, {g, square}, {g, square, w, sent}, n);
 }
 
 }  // namespace hopbench::cuda
