@@ -281,10 +281,6 @@ void Sequential::estimate(const float* x, const Batch& batch, int piece) {
 
 }  // namespace
 
-void require_labels(const std::string& model, int classes) {
-  if (classes == 0) throw usage_error("model " + model + " cannot be trained on this data set: it has no labels");
-}
-
 std::unique_ptr<Learner> make_sequential(Backend& backend, std::vector<LayerSpec> layers, const Shape& input,
                                          int largest_batch, Initial initial, Statistics statistics) {
   return std::make_unique<Sequential>(backend, std::move(layers), input, largest_batch, initial, statistics);

@@ -20,15 +20,11 @@ enum class Initial {
   kHe,
 };
 
-/// Throws Error(kUsage) if the data set has no classes.
-void require_labels(const std::string& model, int classes);
-
 /// Returns a learner. The last layer's outputs are the logits, one per class. Gradients are of up to `largest_batch`
 /// samples. The backend must outlive it. Throws Error(kUsage) if a layer misfits its input or the backend lacks it.
 ///
 /// Costs: a layer's backward pass counts twice its forward pass, the first layer's once (no gradient of the data).
 std::unique_ptr<Learner> make_sequential(Backend& backend, std::vector<LayerSpec> layers, const Shape& input,
-                                         int largest_batch, Initial initial = Initial::kGlorot,
-                                         Statistics statistics = Statistics::kRunning);
+                                         int largest_batch, Initial initial, Statistics statistics);
 
 }  // namespace hopbench

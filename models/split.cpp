@@ -12,30 +12,31 @@ namespace {
 
 using Indices = std::vector<std::uint32_t>;
 
-Random split_random(std::uint64_t seed, std::uint32_t repeat, int rank, std::int64_t iteration) {
-  return Random({.seed = seed, .repeat = repeat, .purpose = Purpose::kDataSplit, .rank = rank, .iteration = iteration});
-}
+/// The draws of one split.
+struct Draws {
+  std::uint64_t seed;
+  std::uint32_t repeat;
+  enum Step { kSamples, kShares, kClasses, kPieces };  // their numbers are part of the key
+  Random of(Step step, int rank = -1) const {
+    return Random({.seed = seed, .repeat = repeat, .purpose = Purpose::kDataSplit, .rank = rank, .iteration = step});
+  }
+  /// Returns 0 .. n-1 in random order.
+  Indices shuffled(std::size_t n, Step step) const {
+    Indices all(n);
+    std::iota(all.begin(), all.end(), 0u);
+    of(step).shuffle(std::span(all));
+    return all;
+  }
+};
 
-/// Returns 0 .. n-1 in random order.
-Indices shuffled(std::size_t n, std::uint64_t seed, std::uint32_t repeat) {
-  Indices all(n);
-  std::iota(all.begin(), all.end(), 0u);
-  Random random = split_random(seed, repeat, -1, 0);
-  random.shuffle(std::span(all));
-  return all;
-}
-
-/// Appends the k-th of `pieces` nearly equal runs of `all` to `to`.
-void append_piece(const Indices& all, std::size_t k, std::size_t pieces, Indices& to) {
-  const std::size_t n = all.size();
-  const auto begin = all.begin();
-  to.insert(to.end(), begin + static_cast<std::ptrdiff_t>(n * k / pieces),
-            begin + static_cast<std::ptrdiff_t>(n * (k + 1) / pieces));
-}
-
-std::vector<Indices> split_iid(const Indices& all, std::size_t workers) {
+/// Cuts `sorted` into nearly equal runs, `each` for every worker, and deals them: worker w gets runs order[w * each],
+/// ...
+std::vector<Indices> dealt(const Indices& sorted, std::size_t workers, std::size_t each, const Indices& order) {
+  const std::size_t n = sorted.size(), pieces = workers * each;
   std::vector<Indices> parts(workers);
-  for (std::size_t w = 0; w < workers; ++w) append_piece(all, w, workers, parts[w]);
+  for (std::size_t p = 0; p < pieces; ++p)
+    parts[p / each].insert(parts[p / each].end(), sorted.begin() + std::ptrdiff_t(n * order[p] / pieces),
+                           sorted.begin() + std::ptrdiff_t(n * (order[p] + 1) / pieces));
   return parts;
 }
 
@@ -89,14 +90,14 @@ std::size_t draw_class(const std::vector<double>& share, const std::vector<Indic
 }
 
 std::vector<Indices> split_dirichlet(const Dataset& train, const Indices& all, double alpha, std::size_t workers,
-                                     std::uint64_t seed, std::uint32_t repeat) {
+                                     const Draws& draws) {
   const auto classes = static_cast<std::size_t>(train.classes());
   std::vector<Indices> left(classes), parts(workers);
   for (std::uint32_t i : all) left[static_cast<std::size_t>(train.label(i))].push_back(i);
   std::vector<std::vector<double>> share;
   for (std::size_t w = 0; w < workers; ++w)
-    share.push_back(dirichlet_draw(alpha, classes, split_random(seed, repeat, static_cast<int>(w), 1)));
-  Random random = split_random(seed, repeat, -1, 2);
+    share.push_back(dirichlet_draw(alpha, classes, draws.of(Draws::kShares, static_cast<int>(w))));
+  Random random = draws.of(Draws::kClasses);
   for (std::size_t i = 0; i < all.size(); ++i) {
     const std::size_t w = i % workers;
     Indices& from = left[draw_class(share[w], left, random)];
@@ -106,24 +107,11 @@ std::vector<Indices> split_dirichlet(const Dataset& train, const Indices& all, d
   return parts;
 }
 
-/// Returns 0 .. pieces-1 in random order, which is the order in which pieces are dealt.
-Indices dealt(std::size_t pieces, std::uint64_t seed, std::uint32_t repeat) {
-  Indices order(pieces);
-  std::iota(order.begin(), order.end(), 0u);
-  Random random = split_random(seed, repeat, -1, 3);
-  random.shuffle(std::span(order));
-  return order;
-}
-
-std::vector<Indices> split_shards(const Dataset& train, Indices all, std::size_t shards_per_worker, std::size_t workers,
-                                  std::uint64_t seed, std::uint32_t repeat) {
-  std::stable_sort(all.begin(), all.end(),
-                   [&](std::uint32_t a, std::uint32_t b) { return train.label(a) < train.label(b); });
-  const std::size_t shards = workers * shards_per_worker;
-  const Indices order = dealt(shards, seed, repeat);
-  std::vector<Indices> parts(workers);
-  for (std::size_t s = 0; s < shards; ++s) append_piece(all, order[s], shards, parts[s / shards_per_worker]);
-  return parts;
+/// Sorts the samples by key; equal keys keep their order.
+template <class Key>
+Indices sorted_by(Indices samples, const Key& key) {
+  std::stable_sort(samples.begin(), samples.end(), [&](std::uint32_t a, std::uint32_t b) { return key(a) < key(b); });
+  return samples;
 }
 
 /// Does the same as sort_keys() for sparse rows. Zeros change no sum, so no row is expanded.
@@ -153,18 +141,6 @@ std::vector<double> sort_keys(const Dataset& train, int feature) {
                            : std::accumulate(sample.begin(), sample.end(), 0.0);
   }
   return keys;
-}
-
-std::vector<Indices> split_by_feature(const Dataset& train, int feature, std::size_t workers, std::uint64_t seed,
-                                      std::uint32_t repeat) {
-  const std::vector<double> keys = sort_keys(train, feature);
-  Indices sorted(keys.size());
-  std::iota(sorted.begin(), sorted.end(), 0u);
-  std::stable_sort(sorted.begin(), sorted.end(), [&](std::uint32_t a, std::uint32_t b) { return keys[a] < keys[b]; });
-  const Indices order = dealt(workers, seed, repeat);
-  std::vector<Indices> parts(workers);
-  for (std::size_t w = 0; w < workers; ++w) append_piece(sorted, order[w], workers, parts[w]);
-  return parts;
 }
 
 void check_feature(const Dataset& train, int feature) {
@@ -201,22 +177,31 @@ void check(const Dataset& train, const SplitSpec& spec, int workers) {
 std::vector<std::vector<std::uint32_t>> split(const Dataset& train, const SplitSpec& spec, int workers,
                                               std::uint64_t seed, std::uint32_t repeat) {
   check(train, spec, workers);
+  const Draws draws{seed, repeat};
   const auto count = static_cast<std::size_t>(workers);
-  const Indices all = shuffled(train.size(), seed, repeat);
+  const Indices all = draws.shuffled(train.size(), Draws::kSamples);
+  Indices in_order(train.size());
+  std::iota(in_order.begin(), in_order.end(), 0u);
   std::vector<Indices> parts;
   switch (spec.what) {
     case SplitKind::kIid:
-      parts = split_iid(all, count);
+      parts = dealt(all, count, 1, in_order);
       break;
     case SplitKind::kDirichlet:
-      parts = split_dirichlet(train, all, spec.alpha, count, seed, repeat);
+      parts = split_dirichlet(train, all, spec.alpha, count, draws);
       break;
-    case SplitKind::kShards:
-      parts = split_shards(train, all, static_cast<std::size_t>(spec.shards_per_worker), count, seed, repeat);
+    case SplitKind::kShards: {
+      const auto each = static_cast<std::size_t>(spec.shards_per_worker);
+      parts = dealt(sorted_by(all, [&](std::uint32_t i) { return train.label(i); }), count, each,
+                    draws.shuffled(count * each, Draws::kPieces));
       break;
-    case SplitKind::kByFeature:
-      parts = split_by_feature(train, spec.feature, count, seed, repeat);
+    }
+    case SplitKind::kByFeature: {
+      const std::vector<double> keys = sort_keys(train, spec.feature);
+      parts = dealt(sorted_by(in_order, [&](std::uint32_t i) { return keys[i]; }), count, 1,
+                    draws.shuffled(count, Draws::kPieces));
       break;
+    }
   }
   for (Indices& part : parts) std::sort(part.begin(), part.end());
   return parts;

@@ -14,9 +14,8 @@ NetworkPlan::NetworkPlan(std::span<const LayerSpec> specs, const Shape& input_sh
   if (specs.empty()) throw usage_error("cannot compile a network: it has no layers: give it at least one");
   if (largest < 1)
     throw usage_error(fmt::format("cannot compile a network: its batch is {}: take at least 1", largest));
-  std::size_t parameters = 0, statistics = 0;
   for (std::size_t i = 0; i < specs.size(); ++i) try {
-      add_layer(specs[i], parameters, statistics);
+      add_layer(specs[i]);
     } catch (const Error& error) {
       throw error.in(fmt::format("layer {}", i));
     }
@@ -37,7 +36,7 @@ void check_shortcut(const LayerSpec& add, const Shape& input, const Shape& from)
 
 }  // namespace
 
-void NetworkPlan::add_layer(const LayerSpec& spec, std::size_t& parameters, std::size_t& statistics) {
+void NetworkPlan::add_layer(const LayerSpec& spec) {
   Layer layer{spec, output, output_shape(spec, output), 0, parameters, 0, statistics, false};
   const std::size_t count = parameter_count(spec, output);
   if (spec.type == LayerSpec::Type::kBatchNorm) {
@@ -56,11 +55,6 @@ void NetworkPlan::add_layer(const LayerSpec& spec, std::size_t& parameters, std:
   statistics += statistic_count(spec, output);
   output = layer.output;
   layers.push_back(layer);
-}
-
-bool NetworkPlan::normalises() const {
-  return std::any_of(layers.begin(), layers.end(),
-                     [](const Layer& layer) { return layer.spec.type == LayerSpec::Type::kBatchNorm; });
 }
 
 /// Uses four sums, so that loads of weights that wait for memory overlap.

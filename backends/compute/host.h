@@ -30,11 +30,10 @@ struct NetworkPlan {
   std::vector<Layer> layers;
   Shape input, output;
   int largest_batch;
-
-  bool normalises() const;  // true if there is a batch norm
+  std::size_t parameters = 0, statistics = 0;  // number of them; no statistics: there is no batch norm
 
  private:
-  void add_layer(const LayerSpec& spec, std::size_t& parameters, std::size_t& statistics);
+  void add_layer(const LayerSpec& spec);
 };
 
 /// Returns the variance of the population, given that of `count` samples.

@@ -51,23 +51,8 @@ std::size_t fan_in(const LayerSpec& layer, const Shape& input) {
 }  // namespace
 
 const char* to_string(LayerSpec::Type type) {
-  switch (type) {
-    case Type::kConv:
-      return "conv";
-    case Type::kDense:
-      return "dense";
-    case Type::kRelu:
-      return "relu";
-    case Type::kMaxPool:
-      return "max pool";
-    case Type::kAvgPool:
-      return "average pool";
-    case Type::kBatchNorm:
-      return "batch norm";
-    case Type::kAdd:
-      return "add";
-  }
-  HB_ASSERT_MSG(false, "a layer type without a name");
+  static constexpr const char* kNames[] = {"conv", "dense", "relu", "max pool", "average pool", "batch norm", "add"};
+  return kNames[std::size_t(type)];
 }
 
 std::string to_string(const Shape& shape) { return fmt::format("{}x{}x{}", shape.channels, shape.height, shape.width); }
@@ -84,20 +69,10 @@ std::string to_string(const LayerSpec& layer) {
 
 Shape output_shape(const LayerSpec& layer, const Shape& input) {
   check(layer, input);
-  switch (layer.type) {
-    case Type::kConv:
-      return {layer.outputs, windows(layer, input.height), windows(layer, input.width)};
-    case Type::kDense:
-      return {layer.outputs, 1, 1};
-    case Type::kRelu:
-    case Type::kBatchNorm:
-    case Type::kAdd:
-      return input;
-    case Type::kMaxPool:
-    case Type::kAvgPool:
-      return {input.channels, windows(layer, input.height), windows(layer, input.width)};
-  }
-  HB_ASSERT_MSG(false, "a layer type without a shape");
+  if (layer.type == Type::kDense) return {layer.outputs, 1, 1};
+  if (!has_window(layer.type)) return input;
+  const int channels = has_outputs(layer.type) ? layer.outputs : input.channels;
+  return {channels, windows(layer, input.height), windows(layer, input.width)};
 }
 
 std::size_t parameter_count(const LayerSpec& layer, const Shape& input) {

@@ -6,11 +6,15 @@
 #ifdef HB_HAVE_ONEDNN
 #include <fmt/format.h>
 
-#include <dnnl.hpp>
+#include <algorithm>
 #include <map>
 #include <utility>
 
-#include "backends/compute/onednn_program.h"
+#include <dnnl_debug.h>
+
+#include "backends/base/text.h"
+#include "backends/base/vec.h"
+#include "backends/compute/onednn_builder.h"
 
 // Functions of the OpenMP runtime that oneDNN is linked with; <omp.h> may belong to another one (clang's).
 extern "C" int omp_get_max_threads();
@@ -28,25 +32,7 @@ std::unique_ptr<Backend> create_onednn_backend(const BackendOptions&) { throw en
 
 namespace {
 
-class WorkingMemory {
- public:
-  WorkingMemory() = default;
-  ~WorkingMemory() { host_space().release(data_, size_); }
-  WorkingMemory(const WorkingMemory&) = delete;
-  WorkingMemory& operator=(const WorkingMemory&) = delete;
-
-  float* data() const { return data_; }
-  std::size_t size() const { return size_; }
-  void grow(std::size_t n) {
-    host_space().release(std::exchange(data_, nullptr), std::exchange(size_, 0));
-    data_ = host_space().allocate(n);
-    size_ = n;
-  }
-
- private:
-  float* data_ = nullptr;
-  std::size_t size_ = 0;
-};
+using onednn::Builder;
 
 class OneDnnNetwork final : public CompiledNetwork {
  public:
@@ -55,23 +41,46 @@ class OneDnnNetwork final : public CompiledNetwork {
   }
 
   void forward(const float* params, const float* x, float* y, int batch) override {
-    guarded([&] { prepare(batch, true).forward(params, nullptr, x, y); });
+    guarded([&] { forward(prepare(batch, true), params, nullptr, x, y); });
   }
 
-  void statistics(float* to) const override { bound_->statistics(to); }
-
   void infer(const float* params, const float* statistics, const float* x, float* y, int batch) override {
-    guarded([&] { prepare(batch, !normalises_).forward(params, statistics, x, y); });
+    guarded([&] { forward(prepare(batch, plan_.statistics == 0), params, statistics, x, y); });
+  }
+
+  void statistics(float* to) const override {
+    for (const Builder::Moments& seen : bound_->moments) {
+      const auto channels = std::size_t(seen.layer->input.channels);
+      const std::size_t count = seen.layer->input.size() / channels * std::size_t(bound_->batch);
+      float* mine = to + seen.layer->means_at;
+      std::copy_n(static_cast<const float*>(seen.means.get_data_handle()), channels, mine);
+      const auto* variances = static_cast<const float*>(seen.variances.get_data_handle());
+      for (std::size_t c = 0; c < channels; ++c) mine[channels + c] = population_variance(variances[c], count);
+    }
   }
 
   void backward(const float* params, const float* x, const float* dy, float* dparams, float* dx, int batch,
                 const std::function<void(int)>& layer_done) override {
-    guarded([&] { prepare(batch, true).backward(params, x, dy, dparams, dx, layer_done); });
+    guarded([&] {
+      Builder& built = prepare(batch, true);
+      built.place(onednn::kParams, params);
+      built.place(onednn::kX, x);
+      built.place(onednn::kDy, dy);
+      built.place(onednn::kDparams, dparams);
+      built.place(onednn::kDx, dx);
+      for (Builder::BackwardLayer& layer : built.backward) {
+        built.run(layer.weights);
+        if (!layer.weights.empty()) tell(layer.index, Direction::kBackwardWeights);
+        if (layer.index >= 0 && layer_done) layer_done(layer.index);
+        if (!layer.wanted_before && dx == nullptr) continue;
+        built.run(layer.data);
+        if (!layer.data.empty()) tell(layer.index, Direction::kBackwardData);
+      }
+    });
   }
 
   bool watch(std::function<void(int, Direction)> done) override {
     watch_ = std::move(done);
-    for (auto& [which, program] : programs_) program->watch(watch_);
     return true;
   }
 
@@ -91,55 +100,53 @@ class OneDnnNetwork final : public CompiledNetwork {
     }
   }
 
-  /// Returns the program for this batch (one for both ways if they do not differ), bound to the working memory. Setting
-  /// the thread count is thread-local and cheap. Primitives expect the thread count they were made under.
-  OneDnnProgram& prepare(int batch, bool training) {
+  void forward(Builder& built, const float* params, const float* statistics, const float* x, float* y) const {
+    built.place(onednn::kParams, params);
+    built.place(onednn::kStatistics, statistics);
+    built.place(onednn::kX, x);
+    built.place(onednn::kY, y);
+    std::size_t done = 0;
+    for (const auto& [layer, end] : built.forward_ends) {
+      built.run(std::span(built.forward).subspan(done, end - done));
+      done = end;
+      tell(layer, Direction::kForward);
+    }
+  }
+
+  void tell(int layer, Direction direction) const {
+    if (watch_) watch_(layer, direction);
+  }
+
+  /// Returns the steps for this batch (one list for both ways if they do not differ), bound to the working memory.
+  /// Setting the thread count is thread-local and cheap. Primitives expect the thread count they were made under.
+  Builder& prepare(int batch, bool training) {
     HB_ASSERT(batch >= 1 && batch <= plan_.largest_batch);
     if (omp_get_max_threads() != threads_) omp_set_num_threads(threads_);
-    std::unique_ptr<OneDnnProgram>& program = programs_[{batch, training}];
-    if (program == nullptr) {
-      program = make_onednn_program(plan_, batch, training);
-      program->watch(watch_);
+    std::unique_ptr<Builder>& built = built_[{batch, training}];
+    if (built == nullptr) {
+      auto made = std::make_unique<Builder>(plan_, batch, training);
+      made->build();
+      built = std::move(made);
     }
-    if (program.get() != bound_) {
-      if (program->working_floats() > memory_.size()) memory_.grow(program->working_floats());
-      program->bind(memory_.data());
-      bound_ = program.get();
+    if (built.get() != bound_) {
+      const std::size_t floats = built->working_bytes() / sizeof(float);
+      if (floats > memory_.size()) {
+        memory_ = Vec();
+        memory_ = Vec::uninitialised(floats);
+      }
+      built->bind(reinterpret_cast<std::byte*>(memory_.mutable_data()));
+      bound_ = built.get();
     }
-    return *program;
+    return *built;
   }
 
   const NetworkPlan plan_;
   const int threads_;
-  WorkingMemory memory_;
-  const bool normalises_ = plan_.normalises();
-  std::map<std::pair<int, bool>, std::unique_ptr<OneDnnProgram> > programs_;  // by batch and training
-  OneDnnProgram* bound_ = nullptr;
-  OneDnnProgram::Watch watch_;
+  Vec memory_;                                                       // in which the lists of steps take turns
+  std::map<std::pair<int, bool>, std::unique_ptr<Builder> > built_;  // by batch and training
+  Builder* bound_ = nullptr;
+  std::function<void(int layer, Direction direction)> watch_;
 };
-
-const char* isa_name(dnnl::cpu_isa isa) {
-  switch (isa) {
-    case dnnl::cpu_isa::sse41:
-      return "sse41";
-    case dnnl::cpu_isa::avx:
-      return "avx";
-    case dnnl::cpu_isa::avx2:
-      return "avx2";
-    case dnnl::cpu_isa::avx2_vnni:
-      return "avx2_vnni";
-    case dnnl::cpu_isa::avx512_core:
-      return "avx512_core";
-    case dnnl::cpu_isa::avx512_core_vnni:
-      return "avx512_core_vnni";
-    case dnnl::cpu_isa::avx512_core_bf16:
-      return "avx512_core_bf16";
-    case dnnl::cpu_isa::avx512_core_amx:
-      return "avx512_core_amx";
-    default:
-      return "another instruction set";
-  }
-}
 
 class OneDnnBackend final : public Backend {
  public:
@@ -148,7 +155,7 @@ class OneDnnBackend final : public Backend {
   std::string version() const override {
     const dnnl::version_t* version = dnnl::version();
     return fmt::format("oneDNN {}.{}.{}, {}", version->major, version->minor, version->patch,
-                       isa_name(dnnl::get_effective_cpu_isa()));
+                       replaced(dnnl_cpu_isa2str(dnnl_get_effective_cpu_isa()), "cpu_isa_", ""));
   }
   Space& space() override { return host_space(); }
   std::unique_ptr<CompiledNetwork> compile(std::span<const LayerSpec> layers, const Shape& input,

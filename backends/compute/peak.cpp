@@ -25,6 +25,10 @@ namespace {
 constexpr int kChains = 12;  // more than latency times units of any processor so far, fewer than 16 registers
 constexpr long kRounds = 20'000;
 
+void plain_triad(float* a, const float* b, const float* c, std::size_t n) {
+  for (std::size_t i = 0; i < n; ++i) a[i] = b[i] + 0.5f * c[i];
+}
+
 #ifdef __x86_64__
 // Twelve chains of x = x m + a. Written as assembly, because a compiler that sees the arithmetic computes less of it.
 // The accumulators are named one by one: filled in a loop they would lie in memory.
@@ -109,17 +113,11 @@ void busy_4(long rounds) {
 }
 #endif
 void stream_copy(float* to, const float* from, std::size_t n) { std::memcpy(to, from, n * sizeof(float)); }
-void stream_triad(float* a, const float* b, const float* c, std::size_t n) {
-  for (std::size_t i = 0; i < n; ++i) a[i] = b[i] + 0.5f * c[i];
-}
+void stream_triad(float* a, const float* b, const float* c, std::size_t n) { plain_triad(a, b, c, n); }
 void stream_sum(float* to, const FourVectors& from, std::size_t n) {
   for (std::size_t i = 0; i < n; ++i) to[i] = from[0][i] + from[1][i] + (from[2][i] + from[3][i]);
 }
 #endif
-
-void plain_triad(float* a, const float* b, const float* c, std::size_t n) {
-  for (std::size_t i = 0; i < n; ++i) a[i] = b[i] + 0.5f * c[i];
-}
 
 /// Adds 2 KiB of each vector after the other.
 void sum_by_blocks(float* to, const FourVectors& from, std::size_t n) {

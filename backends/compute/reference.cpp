@@ -22,14 +22,8 @@ class ReferenceNetwork final : public CompiledNetwork {
   }
 
   void forward(const float* params, const float* x, float* y, int batch) override {
-    HB_ASSERT(batch >= 1 && batch <= plan_.largest_batch);
     last_batch_ = batch;
-    for (std::size_t i = 0; i < plan_.layers.size(); ++i) {
-      const Layer& layer = plan_.layers[i];
-      if (layer.spec.type == Type::kBatchNorm) moments_[i] = moments_of(layer, input_of(i, x), batch);
-      layer_forward(i, params + layer.weights_at, input_of(i, x), outputs_[i].data(), batch);
-    }
-    std::copy_n(outputs_.back().data(), plan_.output.size() * std::size_t(batch), y);
+    pass(params, nullptr, x, y, batch);
   }
 
   void statistics(float* to) const override {
@@ -46,17 +40,7 @@ class ReferenceNetwork final : public CompiledNetwork {
   }
 
   void infer(const float* params, const float* statistics, const float* x, float* y, int batch) override {
-    HB_ASSERT(batch >= 1 && batch <= plan_.largest_batch);
-    for (std::size_t i = 0; i < plan_.layers.size(); ++i) {
-      const Layer& layer = plan_.layers[i];
-      if (layer.spec.type == Type::kBatchNorm) {
-        const float* means = statistics + layer.means_at;
-        moments_[i] = {{means, means + layer.input.channels},
-                       {means + layer.input.channels, means + 2 * layer.input.channels}};
-      }
-      layer_forward(i, params + layer.weights_at, input_of(i, x), outputs_[i].data(), batch);
-    }
-    std::copy_n(outputs_.back().data(), plan_.output.size() * std::size_t(batch), y);
+    pass(params, statistics, x, y, batch);
   }
 
   void backward(const float* params, const float* x, const float* dy, float* dparams, float* dx, int batch,
@@ -90,6 +74,23 @@ class ReferenceNetwork final : public CompiledNetwork {
 
  private:
   const float* input_of(std::size_t i, const float* x) const { return i == 0 ? x : outputs_[i - 1].data(); }
+
+  /// `statistics`: those of the batch norms; nullptr: each takes those of its inputs.
+  void pass(const float* params, const float* statistics, const float* x, float* y, int batch) {
+    HB_ASSERT(batch >= 1 && batch <= plan_.largest_batch);
+    for (std::size_t i = 0; i < plan_.layers.size(); ++i) {
+      const Layer& layer = plan_.layers[i];
+      if (layer.spec.type == Type::kBatchNorm && statistics == nullptr) {
+        moments_[i] = moments_of(layer, input_of(i, x), batch);
+      } else if (layer.spec.type == Type::kBatchNorm) {
+        const float* const means = statistics + layer.means_at;
+        const float* const variances = means + layer.input.channels;
+        moments_[i] = {{means, variances}, {variances, variances + layer.input.channels}};
+      }
+      layer_forward(i, params + layer.weights_at, input_of(i, x), outputs_[i].data(), batch);
+    }
+    std::copy_n(outputs_.back().data(), plan_.output.size() * std::size_t(batch), y);
+  }
 
   void layer_forward(std::size_t index, const float* params, const float* in, float* out, int batch) const {
     const Layer& layer = plan_.layers[index];

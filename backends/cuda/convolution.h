@@ -26,14 +26,11 @@ namespace hopbench::cuda {
 class ConvolutionLibrary {
  public:
   explicit ConvolutionLibrary(Stream stream);
-  ~ConvolutionLibrary();
-  ConvolutionLibrary(const ConvolutionLibrary&) = delete;
-  ConvolutionLibrary& operator=(const ConvolutionLibrary&) = delete;
 
  private:
   friend class Convolution;
-  struct State;
-  std::unique_ptr<State> state_;
+  const Stream stream_;
+  std::unique_ptr<cudnnContext, CloseLibrary> handle_;
 };
 
 /// One layer for one batch size. The library must outlive it. Throws Error(kEnvironment) in cuDNN's words if it fails.
@@ -47,8 +44,6 @@ class Convolution {
   Convolution(ConvolutionLibrary& library, const Shape& shape, Precision precision, bool deterministic,
               bool data_gradient);
   ~Convolution();
-  Convolution(const Convolution&) = delete;
-  Convolution& operator=(const Convolution&) = delete;
 
   /// Allows backward_data from now on, for a layer made without data_gradient. work_bytes() may grow.
   void want_data_gradient();

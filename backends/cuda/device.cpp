@@ -4,13 +4,14 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cctype>
 #include <cstdlib>
 #include <fstream>
+#include <iterator>
 #include <mutex>
 #include <shared_mutex>
-#include <utility>
 #include <vector>
 
 #include "backends/base/error.h"
@@ -41,51 +42,49 @@ std::string amount(std::size_t bytes) {
   return fmt::format("{} bytes", bytes);
 }
 
+/// Returns "1.0 GiB of 80.0 GiB free: use a smaller ...".
 std::string how_full() {
   std::size_t free = 0, total = 0;
-  if (cudaMemGetInfo(&free, &total) != cudaSuccess) return "";
-  return amount(free) + " of " + amount(total) + " free: ";
+  if (cudaMemGetInfo(&free, &total) != cudaSuccess) return kUseLess;
+  return amount(free) + " of " + amount(total) + " free: " + kUseLess;
 }
 
-constexpr const char* kLess = "use a smaller model or batch, or fewer ranks on this GPU";
-
-/// Returns true for errors after which the device does nothing more for this process.
-bool is_lasting(cudaError_t error) {
-  switch (error) {
-    case cudaErrorIllegalAddress:
-    case cudaErrorLaunchFailure:
-    case cudaErrorLaunchTimeout:
-    case cudaErrorHardwareStackError:
-    case cudaErrorIllegalInstruction:
-    case cudaErrorMisalignedAddress:
-    case cudaErrorInvalidAddressSpace:
-    case cudaErrorInvalidPc:
-    case cudaErrorAssert:
-    case cudaErrorECCUncorrectable:
-    case cudaErrorNvlinkUncorrectable:
-    case cudaErrorContained:
-    case cudaErrorMpsConnectionFailed:
-    case cudaErrorMpsRpcFailure:
-    case cudaErrorMpsServerNotReady:
-    case cudaErrorMpsMaxClientsReached:
-    case cudaErrorMpsMaxConnectionsReached:
-    case cudaErrorMpsClientTerminated:
-      return true;
-    default:
-      return false;
-  }
-}
+/// The errors after which the device does nothing more for this process.
+constexpr cudaError_t kLasting[] = {cudaErrorIllegalAddress,
+                                    cudaErrorLaunchFailure,
+                                    cudaErrorLaunchTimeout,
+                                    cudaErrorHardwareStackError,
+                                    cudaErrorIllegalInstruction,
+                                    cudaErrorMisalignedAddress,
+                                    cudaErrorInvalidAddressSpace,
+                                    cudaErrorInvalidPc,
+                                    cudaErrorAssert,
+                                    cudaErrorECCUncorrectable,
+                                    cudaErrorNvlinkUncorrectable,
+                                    cudaErrorContained,
+                                    cudaErrorMpsConnectionFailed,
+                                    cudaErrorMpsRpcFailure,
+                                    cudaErrorMpsServerNotReady,
+                                    cudaErrorMpsMaxClientsReached,
+                                    cudaErrorMpsMaxConnectionsReached,
+                                    cudaErrorMpsClientTerminated};
 
 std::string advice(cudaError_t error) {
-  if (error == cudaErrorNoKernelImageForDevice) {
-    return ": this build has no kernels for this GPU: configure it with CMAKE_CUDA_ARCHITECTURES for its compute "
-           "capability (nvidia-smi --query-gpu=compute_cap --format=csv)";
+  switch (error) {
+    case cudaErrorNoKernelImageForDevice:
+      return ": this build has no kernels for this GPU: configure it with CMAKE_CUDA_ARCHITECTURES for its compute "
+             "capability (nvidia-smi --query-gpu=compute_cap --format=csv)";
+    case cudaErrorDevicesUnavailable:
+      return ": nvidia-smi shows who holds the GPU, and its compute mode";
+    case cudaErrorECCUncorrectable:
+      return ": the GPU's memory is damaged: take another";
+    case cudaErrorMpsClientTerminated:
+    case cudaErrorMpsRpcFailure:
+    case cudaErrorMpsConnectionFailed:
+      return ": under MPS the fault of one process ends all that share the GPU: look at what failed first";
+    default:
+      return "";
   }
-  if (error == cudaErrorDevicesUnavailable) return ": nvidia-smi shows who holds the GPU, and its compute mode";
-  if (error == cudaErrorECCUncorrectable) return ": the GPU's memory is damaged: take another";
-  if (error == cudaErrorMpsClientTerminated || error == cudaErrorMpsRpcFailure || error == cudaErrorMpsConnectionFailed)
-    return ": under MPS the fault of one process ends all that share the GPU: look at what failed first";
-  return "";
 }
 
 /// Returns "" if that GPU can be used, or asking for its properties fails.
@@ -161,10 +160,11 @@ void check(int code, const char* what) {
   if (error == cudaSuccess) return;
   cudaGetLastError();  // so that the next launch is not blamed
   if (error == cudaErrorMemoryAllocation) {
-    throw environment_error(fmt::format("cuda: {}: out of memory: {}{}", what, how_full(), kLess));
+    throw environment_error(fmt::format("cuda: {}: out of memory: {}", what, how_full()));
   }
   const std::string message = fmt::format("cuda: {}: {}{}", what, cudaGetErrorString(error), advice(error));
-  if (!is_lasting(error)) throw environment_error(message);
+  if (std::find(std::begin(kLasting), std::end(kLasting), error) == std::end(kLasting))
+    throw environment_error(message);
   static std::mutex mutex;
   static std::string first;
   const std::lock_guard lock(mutex);
@@ -260,55 +260,85 @@ void wait_for(Stream stream) {
 
 // --- Objects made on it ----------------------------------------------------------------------------------------------
 
-StreamOwner::StreamOwner() {
-  Device::mine();
-  check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "making a stream");
-}
-
-StreamOwner::~StreamOwner() {
+void Destroy::operator()(CUstream_st* stream) const {
   make_current();
   const std::shared_lock hold(recording());
-  cudaStreamDestroy(stream_);
+  cudaStreamDestroy(stream);
+}
+
+void Destroy::operator()(CUevent_st* event) const {
+  make_current();
+  cudaEventDestroy(event);
+}
+
+void Destroy::operator()(CUgraphExec_st* graph) const {
+  make_current();
+  cudaGraphExecDestroy(graph);
+}
+
+StreamOwner::StreamOwner() {
+  Device::mine();
+  Stream made = nullptr;
+  check(cudaStreamCreateWithFlags(&made, cudaStreamNonBlocking), "making a stream");
+  stream_.reset(made);
 }
 
 EventOwner::EventOwner() {
   const unsigned sleeps = Device::mine().waits_asleep() ? cudaEventBlockingSync : 0;
-  check(cudaEventCreateWithFlags(&event_, cudaEventDisableTiming | sleeps), "making an event");
-}
-
-EventOwner::~EventOwner() {
-  make_current();
-  cudaEventDestroy(event_);
+  Event made = nullptr;
+  check(cudaEventCreateWithFlags(&made, cudaEventDisableTiming | sleeps), "making an event");
+  event_.reset(made);
 }
 
 void EventOwner::record(Stream stream, bool in_graph) {
   make_current();
-  check(cudaEventRecordWithFlags(event_, stream, in_graph ? cudaEventRecordExternal : cudaEventRecordDefault),
-        "recording an event");
+  const unsigned how = in_graph ? cudaEventRecordExternal : cudaEventRecordDefault;
+  check(cudaEventRecordWithFlags(event_.get(), stream, how), "recording an event");
 }
 
 void EventOwner::wait() {
   make_current();
-  check(cudaEventSynchronize(event_), "computing");
+  check(cudaEventSynchronize(event_.get()), "computing");
 }
 
 void EventOwner::hold(Stream stream) {
   make_current();
-  check(cudaStreamWaitEvent(stream, event_, 0), "ordering two streams");
+  check(cudaStreamWaitEvent(stream, event_.get(), 0), "ordering two streams");
 }
 
-void* allocate_memory(std::size_t bytes) {
+namespace {
+
+/// Calls allocate(). If memory ran out, throws with what advice() returns.
+template <class Allocate, class Advice>
+void allocate_with(const Allocate& allocate, const char* what, const Advice& advice) {
   Device::mine();
-  void* memory = nullptr;
   const cudaError_t error = [&] {
     const std::shared_lock hold(recording());
-    return cudaMalloc(&memory, bytes);
+    return allocate();
   }();
-  if (error == cudaErrorMemoryAllocation) {
-    cudaGetLastError();
-    throw environment_error(fmt::format("cuda: out of memory: {} wanted, {}{}", amount(bytes), how_full(), kLess));
-  }
-  check(error, "allocating memory");
+  if (error != cudaErrorMemoryAllocation) return check(error, what);
+  cudaGetLastError();
+  throw environment_error("cuda: out of memory: " + advice());
+}
+
+}  // namespace
+
+void* allocate_memory(std::size_t bytes) {
+  void* memory = nullptr;
+  allocate_with([&] { return cudaMalloc(&memory, bytes); }, "allocating memory",
+                [&] { return amount(bytes) + " wanted, " + how_full(); });
+  return memory;
+}
+
+void* allocate_pinned(std::size_t bytes) {
+  void* memory = nullptr;
+  allocate_with([&] { return cudaHostAlloc(&memory, bytes, cudaHostAllocDefault); }, "allocating host memory",
+                [&] {
+                  return amount(bytes) +
+                         " of the host's memory were wanted for copies: use fewer ranks here, or raise the limit on "
+                         "locked memory "
+                         "(ulimit -l)";
+                });
   return memory;
 }
 
@@ -319,54 +349,59 @@ void release_memory(void* memory) noexcept {
   cudaFree(memory);
 }
 
-Buffer::Buffer(std::size_t bytes) : data_(bytes == 0 ? nullptr : allocate_memory(bytes)), bytes_(bytes) {}
-Buffer::~Buffer() { release_memory(data_); }
-Buffer::Buffer(Buffer&& other) noexcept
-    : data_(std::exchange(other.data_, nullptr)), bytes_(std::exchange(other.bytes_, 0)) {}
-
-Buffer& Buffer::operator=(Buffer&& other) noexcept {
-  std::swap(data_, other.data_);
-  std::swap(bytes_, other.bytes_);
-  return *this;
-}
-
-Pinned::Pinned(std::size_t bytes) : bytes_(bytes) {
-  if (bytes == 0) return;
-  Device::mine();
-  const cudaError_t error = [&] {
-    const std::shared_lock hold(recording());
-    return cudaHostAlloc(&data_, bytes, cudaHostAllocDefault);
-  }();
-  if (error == cudaErrorMemoryAllocation) {
-    cudaGetLastError();
-    throw environment_error(fmt::format(
-        "cuda: out of memory: {} of the host's memory were wanted for copies: use fewer ranks here, or raise the limit "
-        "on locked memory (ulimit -l)",
-        amount(bytes)));
-  }
-  check(error, "allocating host memory");
-}
-
-Pinned::~Pinned() {
-  if (data_ == nullptr) return;
+void release_pinned(void* memory) noexcept {
   make_current();
   const std::shared_lock hold(recording());
-  cudaFreeHost(data_);
-}
-
-Pinned::Pinned(Pinned&& other) noexcept
-    : data_(std::exchange(other.data_, nullptr)), bytes_(std::exchange(other.bytes_, 0)) {}
-
-Pinned& Pinned::operator=(Pinned&& other) noexcept {
-  std::swap(data_, other.data_);
-  std::swap(bytes_, other.bytes_);
-  return *this;
+  cudaFreeHost(memory);
 }
 
 void copy(Stream stream, void* to, const void* from, std::size_t bytes) {
   if (bytes == 0) return;
   make_current();
   check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, stream), "copying");
+}
+
+// --- Graphs ----------------------------------------------------------------------------------------------------------
+
+// Thread-local capture: the work of other threads of the process meanwhile is neither recorded nor forbidden.
+std::shared_mutex& recording() {
+  static auto* const mutex = new std::shared_mutex;
+  return *mutex;
+}
+
+Graph::Graph(Stream stream) : stream_(stream), alone_(recording()) {
+  Device::mine();
+  check(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeThreadLocal), "recording a graph");
+}
+
+void Graph::finish() {
+  HB_ASSERT(recording_);
+  recording_ = false;
+  cudaGraph_t recorded = nullptr;
+  const cudaError_t ended = cudaStreamEndCapture(stream_, &recorded);
+  alone_.unlock();
+  check(ended, "recording a graph");
+  cudaGraphGetNodes(recorded, nullptr, &nodes_);
+  cudaGraphExec_t graph = nullptr;
+  const cudaError_t error = cudaGraphInstantiateWithFlags(&graph, recorded, 0);
+  cudaGraphDestroy(recorded);
+  check(error, "making a graph");
+  graph_.reset(graph);
+}
+
+Graph::~Graph() {
+  if (!recording_) return;
+  Device::mine();  // an error occurred: the stream must compute again
+  cudaGraph_t recorded = nullptr;
+  cudaStreamEndCapture(stream_, &recorded);
+  if (recorded != nullptr) cudaGraphDestroy(recorded);
+  cudaGetLastError();
+}
+
+void Graph::launch() {
+  HB_ASSERT(graph_ != nullptr);
+  Device::mine();
+  check(cudaGraphLaunch(graph_.get(), stream_), "launching a graph");
 }
 
 }  // namespace hopbench::cuda

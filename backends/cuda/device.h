@@ -12,12 +12,14 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <mutex>
 #include <shared_mutex>
 #include <string>
 
 struct CUstream_st;
 struct CUevent_st;
+struct CUgraphExec_st;
 
 namespace hopbench::cuda {
 
@@ -29,6 +31,9 @@ using Event = CUevent_st*;
 void check(int error, const char* what);
 /// Does the same for the error of the last launch.
 void check_launch(const char* kernel);
+
+/// The advice where the GPU's memory does not suffice.
+inline constexpr const char* kUseLess = "use a smaller model or batch, or fewer ranks on this GPU";
 
 class Device {
  public:
@@ -65,77 +70,64 @@ class Device {
 
 void wait_for(Stream stream);  // blocks until it is empty
 
+/// Destroys objects on the device, on any thread.
+struct Destroy {
+  void operator()(CUstream_st* stream) const;
+  void operator()(CUevent_st* event) const;
+  void operator()(CUgraphExec_st* graph) const;
+};
+
 class StreamOwner {
  public:
   StreamOwner();
-  ~StreamOwner();
-  StreamOwner(const StreamOwner&) = delete;
-  StreamOwner& operator=(const StreamOwner&) = delete;
-  operator Stream() const { return stream_; }
+  operator Stream() const { return stream_.get(); }
 
  private:
-  Stream stream_ = nullptr;
+  std::unique_ptr<CUstream_st, Destroy> stream_;
 };
 
 class EventOwner {
  public:
   EventOwner();
-  ~EventOwner();
-  EventOwner(const EventOwner&) = delete;
-  EventOwner& operator=(const EventOwner&) = delete;
   /// `in_graph`: the record becomes part of the graph that is being captured from this stream.
   void record(Stream stream, bool in_graph = false);
   void wait();               // blocks the host's thread until the last record has been passed
   void hold(Stream stream);  // the same for work launched onto `stream` from now on
 
  private:
-  Event event_ = nullptr;
+  std::unique_ptr<CUevent_st, Destroy> event_;
 };
 
-/// Memory that a Buffer owns. release_memory waits until the device is done with it.
+/// Device memory, 256-byte aligned, contents undefined. release_memory waits until the device is done with it.
 void* allocate_memory(std::size_t bytes);
 void release_memory(void* memory) noexcept;
-
-/// Device memory, 256-byte aligned, contents undefined; freed when the device is done with it.
-class Buffer {
- public:
-  Buffer() = default;
-  explicit Buffer(std::size_t bytes);
-  ~Buffer();
-  Buffer(Buffer&& other) noexcept;
-  Buffer& operator=(Buffer&& other) noexcept;
-
-  std::size_t bytes() const { return bytes_; }
-  void* data() const { return data_; }
-  template <class T>
-  T* as() const {
-    return static_cast<T*>(data_);
-  }
-
- private:
-  void* data_ = nullptr;
-  std::size_t bytes_ = 0;
-};
-
 /// Host memory that the device copies to and from directly.
-class Pinned {
+void* allocate_pinned(std::size_t bytes);
+void release_pinned(void* memory) noexcept;
+
+/// The owner of memory of one kind.
+template <void* (*allocate)(std::size_t), void (*release)(void*) noexcept>
+class Memory {
  public:
-  Pinned() = default;
-  explicit Pinned(std::size_t bytes);
-  ~Pinned();
-  Pinned(Pinned&& other) noexcept;
-  Pinned& operator=(Pinned&& other) noexcept;
+  Memory() = default;
+  explicit Memory(std::size_t bytes) : data_(bytes == 0 ? nullptr : allocate(bytes)), bytes_(bytes) {}
 
   std::size_t bytes() const { return bytes_; }
+  void* data() const { return data_.get(); }
   template <class T>
   T* as() const {
-    return static_cast<T*>(data_);
+    return static_cast<T*>(data_.get());
   }
 
  private:
-  void* data_ = nullptr;
+  struct Release {
+    void operator()(void* memory) const { release(memory); }
+  };
+  std::unique_ptr<void, Release> data_;
   std::size_t bytes_ = 0;
 };
+using Buffer = Memory<allocate_memory, release_memory>;
+using Pinned = Memory<allocate_pinned, release_pinned>;
 
 /// Copies from any side to any other. Returns at once unless one side is pageable host memory.
 void copy(Stream stream, void* to, const void* from, std::size_t bytes);
@@ -157,13 +149,13 @@ class Graph {
 
  private:
   Stream stream_;
-  void* graph_ = nullptr;
+  std::unique_ptr<CUgraphExec_st, Destroy> graph_;
   std::size_t nodes_ = 0;
   std::unique_lock<std::shared_mutex> alone_;
   bool recording_ = true;
 };
 
-/// Returns a cudaError_t: success if this program holds kernels for the device. Defined in probe.cu.
+/// Returns a cudaError_t: success if this program holds kernels for the device. Defined in kernels_vector.cu.
 int find_kernels();
 
 }  // namespace hopbench::cuda

@@ -4,7 +4,6 @@
 
 #include "backends/base/error.h"
 #include "backends/base/text.h"
-#include "backends/cuda/device.h"
 #include "backends/cuda/libraries.h"
 
 namespace hopbench::cuda {
@@ -28,32 +27,18 @@ Precision precision_of(const std::string& name) {
       fmt::format("unknown precision '{}': known are {}.{}", name, join(known, ", "), did_you_mean(name, known)));
 }
 
-struct Gemm::State {
-  Precision precision = Precision::kFp32;
-  Buffer workspace;
-  cublasHandle_t handle = nullptr;
-
-  ~State() {
-    const std::shared_lock hold(recording());
-    if (handle != nullptr) blas().cublasDestroy_v2(handle);
-  }
-};
-
-Gemm::Gemm(Stream stream, Precision precision) : state_(std::make_unique<State>()) {
-  Device::mine();
-  state_->precision = precision;
-  state_->workspace = Buffer(kWorkspace);
+Gemm::Gemm(Stream stream, Precision precision) : precision_(precision), workspace_(kWorkspace) {
   const std::shared_lock hold(recording());
-  check_blas(blas().cublasCreate_v2(&state_->handle), "opening cuBLAS");
-  check_blas(blas().cublasSetStream_v2(state_->handle, stream), "setting a stream");
+  cublasHandle_t handle = nullptr;
+  check_blas(blas().cublasCreate_v2(&handle), "opening cuBLAS");
+  handle_.reset(handle);
+  check_blas(blas().cublasSetStream_v2(handle, stream), "setting a stream");
   // Set after the stream, because setting the stream would undo it.
-  check_blas(blas().cublasSetWorkspace_v2(state_->handle, state_->workspace.data(), kWorkspace), "setting a workspace");
+  check_blas(blas().cublasSetWorkspace_v2(handle, workspace_.data(), kWorkspace), "setting a workspace");
   // By default parts of a sum of bf16 products may be added up in bf16.
   const auto mode = static_cast<cublasMath_t>(CUBLAS_DEFAULT_MATH | CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION);
-  check_blas(blas().cublasSetMathMode(state_->handle, mode), "setting the arithmetic");
+  check_blas(blas().cublasSetMathMode(handle, mode), "setting the arithmetic");
 }
-
-Gemm::~Gemm() = default;
 
 // cuBLAS is column-major, where a row-major matrix is its own transpose. It is asked for c^T = op(b)^T op(a)^T.
 void Gemm::run(bool transpose_a, bool transpose_b, int m, int n, int k, const void* a, const void* b, void* c,
@@ -61,12 +46,12 @@ void Gemm::run(bool transpose_a, bool transpose_b, int m, int n, int k, const vo
   HB_ASSERT(m > 0 && n > 0 && k > 0);
   Device::mine();
   const float one = 1, zero = 0;
-  const cudaDataType in = type_of(number_of(state_->precision));
+  const cudaDataType in = type_of(number_of(precision_));
   const cublasComputeType_t compute =
-      state_->precision == Precision::kTf32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F;
-  check_blas(blas().cublasGemmEx_64(state_->handle, operation(transpose_b), operation(transpose_a), n, m, k, &one, b,
-                                    in, transpose_b ? k : n, a, in, transpose_a ? m : k, &zero, c, type_of(out), n,
-                                    compute, CUBLAS_GEMM_DEFAULT),
+      precision_ == Precision::kTf32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F;
+  check_blas(blas().cublasGemmEx_64(handle_.get(), operation(transpose_b), operation(transpose_a), n, m, k, &one, b, in,
+                                    transpose_b ? k : n, a, in, transpose_a ? m : k, &zero, c, type_of(out), n, compute,
+                                    CUBLAS_GEMM_DEFAULT),
              "a matrix product");
 }
 

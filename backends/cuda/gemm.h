@@ -5,7 +5,11 @@
 #include <memory>
 #include <string>
 
+#include "backends/cuda/device.h"
 #include "backends/cuda/kernels/kernels.h"
+
+struct cublasContext;
+struct cudnnContext;
 
 namespace hopbench::cuda {
 
@@ -19,22 +23,26 @@ enum class Precision {
 Precision precision_of(const std::string& name);
 inline Number number_of(Precision precision) { return precision == Precision::kBf16 ? Number::kBf16 : Number::kFloat; }
 
+/// Closes a library that was opened, cuBLAS or cuDNN.
+struct CloseLibrary {
+  void operator()(cublasContext* handle) const;
+  void operator()(cudnnContext* handle) const;
+};
+
 /// Not thread-safe; bound to one stream. It gives the same bits each time, in a graph too. Before a capture each
 /// product must have been run once, so that cuBLAS has loaded what it needs.
 class Gemm {
  public:
   Gemm(Stream stream, Precision precision);
-  ~Gemm();
-  Gemm(const Gemm&) = delete;
-  Gemm& operator=(const Gemm&) = delete;
 
   /// Computes c[m][n] = op(a) * op(b), row-major; op is the transpose if asked. a is [m][k] (else [k][m]), b [k][n]
   /// (else [n][k]). a and b are of the precision's number; c of `out`. Throws Error(kEnvironment) if cuBLAS fails.
   void run(bool transpose_a, bool transpose_b, int m, int n, int k, const void* a, const void* b, void* c, Number out);
 
  private:
-  struct State;
-  std::unique_ptr<State> state_;
+  const Precision precision_;
+  const Buffer workspace_;
+  std::unique_ptr<cublasContext, CloseLibrary> handle_;
 };
 
 }  // namespace hopbench::cuda

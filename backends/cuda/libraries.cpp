@@ -12,6 +12,7 @@
 #include "backends/base/error.h"
 #include "backends/cuda/backend.h"
 #include "backends/cuda/device.h"
+#include "backends/cuda/gemm.h"
 #include "backends/cuda/shared_library.h"
 
 namespace hopbench::cuda {
@@ -141,8 +142,6 @@ Dnn load_dnn() {
 #endif
 #undef HB_TAKE
 
-constexpr const char* kLess = ": use a smaller model or batch, or fewer ranks on this GPU";
-
 }  // namespace
 
 const Blas& blas() {
@@ -165,20 +164,36 @@ std::string library_versions() {
   return "cuBLAS " + version(blas().cublasGetProperty) + ", cuDNN " + version(dnn().cudnnGetProperty);
 }
 
+namespace {
+
 // The device's own error says more than that a library failed over it, so the device's error comes first.
+[[noreturn]] void fail(const char* what, const char* library, const char* words, bool out_of_memory) {
+  check_launch(what);
+  throw environment_error(fmt::format("cuda: {}: {}: {}{}{}", what, library, words, out_of_memory ? ": " : "",
+                                      out_of_memory ? kUseLess : ""));
+}
+
+}  // namespace
 
 void check_blas(cublasStatus_t status, const char* what) {
   if (status == CUBLAS_STATUS_SUCCESS) return;
-  check_launch(what);
-  throw environment_error(fmt::format("cuda: {}: cuBLAS: {}{}", what, blas().cublasGetStatusString(status),
-                                      status == CUBLAS_STATUS_ALLOC_FAILED ? kLess : ""));
+  fail(what, "cuBLAS", blas().cublasGetStatusString(status), status == CUBLAS_STATUS_ALLOC_FAILED);
 }
 
 void check_dnn(cudnnStatus_t status, const char* what) {
   if (status == CUDNN_STATUS_SUCCESS) return;
-  check_launch(what);
-  throw environment_error(fmt::format("cuda: {}: cuDNN: {}{}", what, dnn().cudnnGetErrorString(status),
-                                      status == CUDNN_STATUS_INTERNAL_ERROR_DEVICE_ALLOCATION_FAILED ? kLess : ""));
+  fail(what, "cuDNN", dnn().cudnnGetErrorString(status),
+       status == CUDNN_STATUS_INTERNAL_ERROR_DEVICE_ALLOCATION_FAILED);
+}
+
+void CloseLibrary::operator()(cublasContext* handle) const {
+  const std::shared_lock hold(recording());
+  blas().cublasDestroy_v2(handle);
+}
+
+void CloseLibrary::operator()(cudnnContext* handle) const {
+  const std::shared_lock hold(recording());
+  dnn().cudnnDestroy(handle);
 }
 
 }  // namespace hopbench::cuda

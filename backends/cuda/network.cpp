@@ -42,7 +42,7 @@ class CudaNetwork final : public CompiledNetwork {
 
   void statistics(float* to) const override {
     Device::mine().after_vectors(shop_.stream);
-    copy(shop_.stream, to, shop_.memory.seen, statistics_count() * sizeof(float));
+    copy(shop_.stream, to, shop_.memory.seen, shop_.plan.statistics * sizeof(float));
     wait_for(shop_.stream);
   }
 
@@ -207,12 +207,6 @@ class CudaNetwork final : public CompiledNetwork {
     }
     if (correct != nullptr) *correct = loss.correct;
     return static_cast<float>(loss.sum / batch);
-  }
-
-  std::size_t statistics_count() const {
-    std::size_t count = 0;
-    for (const NetworkPlan::Layer& layer : shop_.plan.layers) count += statistic_count(layer.spec, layer.input);
-    return count;
   }
 
   Workshop shop_;

@@ -58,11 +58,6 @@ class NetworkMemory::Layout {
     memory_.buffers_.emplace_back(bytes);
     pointer = memory_.buffers_.back().template as<T>();
   }
-  void take(void*& pointer, std::size_t bytes) {
-    std::uint8_t* at = nullptr;
-    take(at, bytes);
-    pointer = at;
-  }
   std::size_t cells(const Shape& shape) const { return shape.size() * std::size_t(plan_.largest_batch); }
   std::size_t activations(const Shape& shape) const { return cells(shape) * bytes_of(number_); }
 
@@ -93,10 +88,8 @@ void NetworkMemory::Layout::lay_out() {
   memory_.first_part.push_back(int(memory_.parts.size()));
   take(memory_.layers.back().dout, activations(plan_.output));
   for (std::size_t i = plan_.layers.size(); i-- > 0;) backward_of(i);
-  std::size_t statistics = 0;
-  for (const NetworkPlan::Layer& layer : plan_.layers) statistics += statistic_count(layer.spec, layer.input);
-  take(memory_.seen, statistics * sizeof(float));
-  take(memory_.given, statistics * sizeof(float));
+  take(memory_.seen, plan_.statistics * sizeof(float));
+  take(memory_.given, plan_.statistics * sizeof(float));
   for (std::size_t i = 0; real_ && i < plan_.layers.size(); ++i)
     memory_.layers[i].seen = memory_.seen + plan_.layers[i].means_at;
   take(memory_.logits, outputs * sizeof(float));

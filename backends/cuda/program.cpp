@@ -12,18 +12,6 @@ using Direction = CompiledNetwork::Direction;
 
 namespace {
 
-std::size_t norm_statistic_count(const NetworkPlan& plan) {
-  std::size_t count = 0;
-  for (const NetworkPlan::Layer& layer : plan.layers) count += statistic_count(layer.spec, layer.input);
-  return count;
-}
-
-std::size_t parameters_of(const NetworkPlan& plan) {
-  std::size_t count = 0;
-  for (const NetworkPlan::Layer& layer : plan.layers) count += parameter_count(layer.spec, layer.input);
-  return count;
-}
-
 Window window_of(const LayerSpec& spec) { return {spec.kernel, spec.stride, spec.padding}; }
 
 }  // namespace
@@ -51,7 +39,7 @@ Program::Program(Workshop& shop, int batch)
       batch_(batch),
       convolutions_(shop.plan.layers.size()) {
   std::size_t work = 0, waiting = 0;
-  const std::size_t eighth = parameters_of(plan_) / 8;
+  const std::size_t eighth = plan_.parameters / 8;
   for (std::size_t i = plan_.layers.size(); i-- > 0;) {
     const NetworkPlan::Layer& layer = plan_.layers[i];
     if (layer.spec.type == Type::kConv) {
@@ -95,14 +83,13 @@ void Program::told(std::size_t i, Direction direction) {
 // ---- forward
 
 void Program::load() {
-  load_segments(stream_, memory_.segments, 0, int(memory_.parts.size()), {&memory_.pointers->parameters, 0});
+  load_segments(stream_, memory_.segments, 0, int(memory_.parts.size()), {&memory_.pointers->parameters});
 }
 
 void Program::layers_forward(bool training) {
   const Shape& in = plan_.input;
   load();
-  to_channels_last(stream_, number_, {&memory_.pointers->x, 0}, memory_.input, batch_, in.channels,
-                   in.height * in.width);
+  to_channels_last(stream_, number_, {&memory_.pointers->x}, memory_.input, batch_, in.channels, in.height * in.width);
   told(std::size_t(-1), Direction::kForward);
   for (std::size_t i = 0; i < plan_.layers.size(); ++i) {
     if (memory_.layers[i].folded) continue;
@@ -110,15 +97,14 @@ void Program::layers_forward(bool training) {
     told(i, Direction::kForward);
   }
   const Shape& out = plan_.output;
-  to_channels_first(stream_, number_, memory_.layers.back().out, {&memory_.pointers->logits, 0}, batch_, out.channels,
+  to_channels_first(stream_, number_, memory_.layers.back().out, {&memory_.pointers->logits}, batch_, out.channels,
                     out.height * out.width);
 }
 
 void Program::forward() { layers_forward(true); }
 
 void Program::infer() {
-  const std::size_t count = norm_statistic_count(plan_);
-  if (count > 0) to_inside(stream_, Number::kFloat, {&memory_.pointers->statistics, 0}, memory_.given, count);
+  to_inside(stream_, Number::kFloat, {&memory_.pointers->statistics}, memory_.given, plan_.statistics);
   layers_forward(false);
 }
 
@@ -172,7 +158,7 @@ void Program::forward_dense(const NetworkPlan::Layer& layer, const LayerMemory& 
 // ---- between the passes
 
 void Program::take_labels() {
-  to_inside(stream_, Number::kFloat, {&memory_.pointers->labels, 0}, memory_.labels, std::size_t(batch_));
+  to_inside(stream_, Number::kFloat, {&memory_.pointers->labels}, memory_.labels, std::size_t(batch_));
 }
 
 void Program::loss(bool gradient) {
@@ -181,25 +167,23 @@ void Program::loss(bool gradient) {
 }
 
 void Program::write_logits() {
-  to_border(stream_, Number::kFloat, memory_.logits, {&memory_.pointers->y, 0},
-            plan_.output.size() * std::size_t(batch_));
+  to_border(stream_, Number::kFloat, memory_.logits, {&memory_.pointers->y}, plan_.output.size() * std::size_t(batch_));
 }
 
 void Program::take_dy() {
-  to_inside(stream_, Number::kFloat, {&memory_.pointers->dy, 0}, memory_.dlogits,
+  to_inside(stream_, Number::kFloat, {&memory_.pointers->dy}, memory_.dlogits,
             plan_.output.size() * std::size_t(batch_));
 }
 
 void Program::write_statistics() {
-  const std::size_t count = norm_statistic_count(plan_);
-  if (count > 0) to_border(stream_, Number::kFloat, memory_.seen, {&memory_.pointers->seen, 0}, count);
+  to_border(stream_, Number::kFloat, memory_.seen, {&memory_.pointers->seen}, plan_.statistics);
 }
 
 // ---- backward
 
 void Program::backward(bool data, bool in_graph) {
   const Shape &in = plan_.input, &out = plan_.output;
-  to_channels_last(stream_, number_, {&memory_.pointers->dlogits, 0}, memory_.layers.back().dout, batch_, out.channels,
+  to_channels_last(stream_, number_, {&memory_.pointers->dlogits}, memory_.layers.back().dout, batch_, out.channels,
                    out.height * out.width);
   int flushed = int(memory_.parts.size());
   auto flush = flushes_.begin();
@@ -210,12 +194,12 @@ void Program::backward(bool data, bool in_graph) {
     if (!here.folded) layer_backward(i, data || i > 0);
     if ((*flush)->down_to != int(i)) continue;
     const int first = memory_.first_part[i];
-    store_segments(stream_, memory_.segments, first, flushed - first, {&memory_.pointers->gradient, 0});
+    store_segments(stream_, memory_.segments, first, flushed - first, {&memory_.pointers->gradient});
     flushed = first;
     (*flush++)->event.record(stream_, in_graph);
   }
   if (data)
-    to_channels_first(stream_, number_, memory_.dinput, {&memory_.pointers->dx, 0}, batch_, in.channels,
+    to_channels_first(stream_, number_, memory_.dinput, {&memory_.pointers->dx}, batch_, in.channels,
                       in.height * in.width);
 }
 

@@ -33,14 +33,12 @@ struct Cells {
 };
 
 /// A pointer that is read when the kernel runs, not when it is launched, so that a captured graph can be given a new
-/// one each time. `offset` floats are added to the pointer at *at.
+/// one each time.
 struct Indirect {
   const float* const* at = nullptr;
-  std::size_t offset = 0;
 };
 struct IndirectOut {
   float* const* at = nullptr;
-  std::size_t offset = 0;
 };
 
 // ---- vectors (see base/space.h); n floats

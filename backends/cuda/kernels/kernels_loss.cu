@@ -45,6 +45,11 @@ __device__ void loss_of_row(const Warp& warp, const float* row, int label, float
   }
 }
 
+/// Returns the sums over all threads of a block.
+__device__ Loss::Part block_sums(const Loss::Part& found) {
+  return {block_sum(found.sum), block_sum(found.correct), block_sum(found.foreign)};
+}
+
 __global__ void __launch_bounds__(kThreads)
     loss_kernel(const float* logits, const std::int32_t* labels, float* dlogits, Loss* loss, int batch, int classes) {
   const Warp warp = my_warp();
@@ -57,9 +62,8 @@ __global__ void __launch_bounds__(kThreads)
     loss_of_row(warp, logits + at, labels[n], dlogits == nullptr ? nullptr : dlogits + at, batch, classes, found);
   }
   if (warp.lane != 0) found = {0, 0, 0};
-  const double sum = block_sum(found.sum);
-  const int correct = block_sum(found.correct), foreign = block_sum(found.foreign);
-  if (threadIdx.x == 0) loss->parts[blockIdx.x] = {sum, correct, foreign};
+  found = block_sums(found);
+  if (threadIdx.x == 0) loss->parts[blockIdx.x] = found;
 }
 
 __global__ void __launch_bounds__(kThreads) add_losses(Loss* loss, unsigned parts) {
@@ -69,12 +73,11 @@ __global__ void __launch_bounds__(kThreads) add_losses(Loss* loss, unsigned part
     found.correct += loss->parts[i].correct;
     found.foreign += loss->parts[i].foreign;
   }
-  const double sum = block_sum(found.sum);
-  const int correct = block_sum(found.correct), foreign = block_sum(found.foreign);
+  found = block_sums(found);
   if (threadIdx.x > 0 || blockIdx.x > 0) return;
-  loss->sum = sum;
-  loss->correct = correct;
-  loss->foreign = foreign;
+  loss->sum = found.sum;
+  loss->correct = found.correct;
+  loss->foreign = found.foreign;
 }
 
 }  // namespace

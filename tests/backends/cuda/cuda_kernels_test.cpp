@@ -230,14 +230,14 @@ TEST_F(CudaLayouts, ChannelsGoLastAndComeFirstAgain) {
       const Floats x = normals_of(std::size_t(n * c * hw), 1), inside = rounded(number, x);
       for (const std::size_t skew : {0, 1}) {
         const auto from = put(x, skew);
-        const auto where = put(std::vector<const float*>{from.data() - 3});
+        const auto where = put(std::vector<const float*>{from});
         const auto last = Activations::poisoned(number, x.size(), skew);
-        to_channels_last(stream(), number, {where, 3}, last, n, c, hw);
+        to_channels_last(stream(), number, {where}, last, n, c, hw);
         expect_same_bits(last.get(), turned(inside, n, c, hw), what);
 
         const auto back = poisoned(x.size(), skew);
-        const auto target = put(std::vector<float*>{back.data() - 5});
-        to_channels_first(stream(), number, last, {target, 5}, n, c, hw);
+        const auto target = put(std::vector<float*>{back});
+        to_channels_first(stream(), number, last, {target}, n, c, hw);
         expect_same_bits(back.get(), inside, what);
 
         const auto first = Activations::poisoned(number, x.size(), skew),
@@ -267,11 +267,11 @@ TEST_F(CudaLayouts, NumbersAreRoundedToTheNearestEven) {
       const auto from = put(x, skew);
       const auto where = put(std::vector<const float*>{from});
       const auto inside = Activations::poisoned(number, n, skew);
-      to_inside(stream(), number, {where, 0}, inside, n);
+      to_inside(stream(), number, {where}, inside, n);
       expect_same_bits(inside.get(), rounded(number, x), at(n, skew));
       const auto back = poisoned(n);
       const auto target = put(std::vector<float*>{back});
-      to_border(stream(), number, inside, {target, 0}, n);
+      to_border(stream(), number, inside, {target}, n);
       expect_same_bits(back.get(), rounded(number, x), at(n, skew));
     });
   }
@@ -284,7 +284,7 @@ TEST_F(CudaLayouts, AnIndirectPointerIsReadWhenTheKernelRuns) {
   for (const auto* held : {&one, &two, &one}) {
     const float* const from = *held;
     copy(stream(), where.data(), &from, sizeof from);
-    to_inside(stream(), Number::kFloat, {where, 0}, to, 2);
+    to_inside(stream(), Number::kFloat, {where}, to, 2);
     expect_same_bits(to.get(), held->get(), "what it pointed to");
   }
 }
