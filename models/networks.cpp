@@ -132,7 +132,7 @@ std::unique_ptr<Learner> create(Backend& backend, const WorkloadSpec& spec, cons
 
 }  // namespace
 
-std::vector<ModelEntry> networks() {
+std::vector<ModelEntry> network_models() {
   return {
       {"lenet", "LeNet with ReLUs: 61 706 parameters for 28x28", "fashion_mnist", create<lenet, Initial::kGlorot>},
       {"mlp", "one hidden layer of 128: 101 770 parameters for 28x28", "fashion_mnist", create<mlp, Initial::kGlorot>},

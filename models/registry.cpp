@@ -1,18 +1,17 @@
 // The models.
-#include "backends/base/error.h"
-#include "backends/base/text.h"
+#include "backends/base/find_named.h"
 #include "models/workload.h"
 
 namespace hopbench {
 
-std::vector<ModelEntry> networks();
+std::vector<ModelEntry> network_models();
 ModelEntry linear_svm();
 ModelEntry logistic_regression();
 ModelEntry quadratic();
 
 const std::vector<ModelEntry>& models() {
   static const std::vector<ModelEntry> entries = [] {
-    std::vector<ModelEntry> all = networks();
+    std::vector<ModelEntry> all = network_models();
     all.insert(all.end(),
                {linear_svm(),
                 logistic_regression(),
@@ -24,14 +23,6 @@ const std::vector<ModelEntry>& models() {
   return entries;
 }
 
-const ModelEntry& find_model(std::string_view name) {
-  std::vector<std::string> known;
-  for (const ModelEntry& entry : models()) {
-    if (name == entry.name) return entry;
-    known.emplace_back(entry.name);
-  }
-  const std::string asked(name);
-  throw usage_error("unknown model '" + asked + "': known are " + join(known, ", ") + "." + did_you_mean(asked, known));
-}
+const ModelEntry& find_model(std::string_view name) { return find_named(models(), name, "model"); }
 
 }  // namespace hopbench

@@ -58,6 +58,17 @@ class Sequential final : public Learner {
   Vec inputs_, labels_;  // the batch, if the space is not host memory; labels keep their bits
 };
 
+/// Calls f(layer, at) for each batch norm, whose means are the statistics [at, at + channels); its variances follow.
+template <class F>
+void for_norms(const std::vector<Placed>& layers, const F& f) {
+  std::size_t at = 0;
+  for (const Placed& placed : layers) {
+    const std::size_t count = statistic_count(placed.layer, placed.input);
+    if (count > 0) f(placed, at);
+    at += count;
+  }
+}
+
 double backward_flops(const std::vector<Placed>& layers, std::size_t index) {
   return layers[index].flops * (index == 0 ? 1.0 : 2.0);
 }
@@ -148,18 +159,15 @@ double Sequential::initial_bound(std::size_t index) const {
 
 Vec Sequential::initial(std::uint64_t seed, std::uint32_t repeat) const {
   std::vector<float> values(size(), 0.0f);
-  std::size_t statistics = parameters_;
+  for_norms(layers_, [&](const Placed& placed, std::size_t at) {
+    const int channels = placed.input.channels;
+    std::fill_n(values.begin() + std::ptrdiff_t(placed.offset), channels, 1.0f);
+    if (running_) std::fill_n(values.begin() + std::ptrdiff_t(parameters_ + at) + channels, channels, 1.0f);
+  });
   for (std::size_t i = 0; i < layers_.size(); ++i) {
     const Placed& placed = layers_[i];
-    if (placed.size == 0) continue;
+    if (placed.size == 0 || placed.layer.type == LayerSpec::Type::kBatchNorm) continue;
     const auto own = values.begin() + std::ptrdiff_t(placed.offset);
-    if (placed.layer.type == LayerSpec::Type::kBatchNorm) {
-      const auto channels = std::ptrdiff_t(placed.input.channels);
-      std::fill_n(own, channels, 1.0f);
-      if (running_) std::fill_n(values.begin() + std::ptrdiff_t(statistics) + channels, channels, 1.0f);
-      statistics += 2 * std::size_t(channels);
-      continue;
-    }
     Random random({.seed = seed,
                    .repeat = repeat,
                    .purpose = Purpose::kInitialParameters,
@@ -219,12 +227,11 @@ Batch Sequential::piece_of(const Batch& batch, int first, int largest) {
 
 /// Returns the statistics with negative variances set to 0. Protocols that compress what they exchange may cause these.
 std::vector<float> plausible(std::vector<float> statistics, const std::vector<Placed>& layers) {
-  std::size_t at = 0;
-  for (const Placed& placed : layers) {
-    const std::size_t count = statistic_count(placed.layer, placed.input);
-    for (std::size_t v = at + count / 2; v < at + count; ++v) statistics[v] = statistics[v] < 0 ? 0 : statistics[v];
-    at += count;
-  }
+  for_norms(layers, [&](const Placed& placed, std::size_t at) {
+    const auto channels = std::size_t(placed.input.channels);
+    for (std::size_t v = at + channels; v < at + 2 * channels; ++v)
+      statistics[v] = statistics[v] < 0 ? 0 : statistics[v];
+  });
   return statistics;
 }
 
@@ -256,26 +263,22 @@ void Sequential::estimate(const float* x, const Batch& batch, int piece) {
     network_->forward(x, here.inputs, logits_.mutable_data(), here.size);
     network_->statistics(statistics_.mutable_data());
     const std::vector<float> seen = statistics_.to_host();
-    std::size_t at = 0;
-    for (const Placed& placed : layers_) {
-      const std::size_t channels = statistic_count(placed.layer, placed.input) / 2;
+    for_norms(layers_, [&](const Placed& placed, std::size_t at) {
+      const auto channels = std::size_t(placed.input.channels);
       const double count = here.size * double(placed.input.height) * placed.input.width;
       for (std::size_t m = at; m < at + channels; ++m) {
         const double mean = seen[m], variance = double(seen[m + channels]) * (count > 1 ? (count - 1) / count : 1);
         means[m] += weight * mean;
         squares[m + channels] += weight * (variance + mean * mean);
       }
-      at += 2 * channels;
-    }
+    });
   }
   std::vector<float> estimated(means.begin(), means.end());
-  std::size_t at = 0;
-  for (const Placed& placed : layers_) {
-    const std::size_t channels = statistic_count(placed.layer, placed.input) / 2;
+  for_norms(layers_, [&](const Placed& placed, std::size_t at) {
+    const auto channels = std::size_t(placed.input.channels);
     for (std::size_t m = at; m < at + channels; ++m)
       estimated[m + channels] = float(squares[m + channels] - means[m] * means[m]);
-    at += 2 * channels;
-  }
+  });
   statistics_ = Vec::from_host(plausible(std::move(estimated), layers_), space_);
 }
 

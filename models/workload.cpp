@@ -277,8 +277,20 @@ Evaluation Training::evaluate(const Payload& x) {
   return {sum.loss_sum / static_cast<double>(total), static_cast<double>(sum.correct) / static_cast<double>(total)};
 }
 
-/// Parameters without numbers. Its data set is a count: that of Fashion-MNIST, divided equally.
-class TimingOnly final : public Workload {
+/// A workload whose vectors hold no numbers: gradients cost time and bytes only.
+class WithoutNumbers : public Workload {
+ public:
+  Space& space() const override { return null_space(); }
+  Vec initial() const override { return Vec(size(), null_space()); }
+  float gradient(const Payload&, int, std::uint64_t, int, Vec&, const std::function<void(int)>& done) override {
+    for (std::size_t b = 0; done && b < buckets().size(); ++b) done(static_cast<int>(b));
+    return 0;
+  }
+  Evaluation evaluate(const Payload&) override { return {}; }
+};
+
+/// Parameters of any number. Its data set is a count: that of Fashion-MNIST, divided equally.
+class TimingOnly final : public WithoutNumbers {
  public:
   explicit TimingOnly(WorkloadSpec spec) : spec_(std::move(spec)) {
     if (spec_.size == 0)
@@ -288,16 +300,9 @@ class TimingOnly final : public Workload {
   }
   const WorkloadSpec& spec() const override { return spec_; }
   std::size_t size() const override { return spec_.size; }
-  Space& space() const override { return null_space(); }
-  Vec initial() const override { return Vec(spec_.size, null_space()); }
   const std::vector<Bucket>& buckets() const override { return buckets_; }
   std::vector<Tensor> tensors() const override { return square_tensors(buckets_); }
   double flops_per_sample() const override { return 0; }
-  float gradient(const Payload&, int, std::uint64_t, int, Vec&, const std::function<void(int)>& done) override {
-    for (std::size_t b = 0; done && b < buckets_.size(); ++b) done(static_cast<int>(b));
-    return 0;
-  }
-  Evaluation evaluate(const Payload&) override { return {}; }
   std::size_t part_size(int) const override {
     return std::max<std::size_t>(1, 60000 / static_cast<std::size_t>(spec_.everybody()));
   }
@@ -307,23 +312,16 @@ class TimingOnly final : public Workload {
   std::vector<Bucket> buckets_;
 };
 
-/// A workload whose vectors hold no numbers: as large, and as long to compute, as those of the real one.
-class WithoutNumbers final : public Workload {
+/// Another workload without its numbers: as large, and as long to compute.
+class Emptied final : public WithoutNumbers {
  public:
-  explicit WithoutNumbers(std::unique_ptr<Workload> real) : real_(std::move(real)) {}
+  explicit Emptied(std::unique_ptr<Workload> real) : real_(std::move(real)) {}
   const WorkloadSpec& spec() const override { return real_->spec(); }
   std::size_t size() const override { return real_->size(); }
   std::size_t trainable() const override { return real_->trainable(); }
-  Space& space() const override { return null_space(); }
-  Vec initial() const override { return Vec(real_->size(), null_space()); }
   const std::vector<Bucket>& buckets() const override { return real_->buckets(); }
   std::vector<Tensor> tensors() const override { return real_->tensors(); }
   double flops_per_sample() const override { return real_->flops_per_sample(); }
-  float gradient(const Payload&, int, std::uint64_t, int, Vec&, const std::function<void(int)>& done) override {
-    for (std::size_t b = 0; done && b < buckets().size(); ++b) done(static_cast<int>(b));
-    return 0;
-  }
-  Evaluation evaluate(const Payload&) override { return {}; }
   std::size_t part_size(int worker) const override { return real_->part_size(worker); }
 
  private:
@@ -347,7 +345,7 @@ std::unique_ptr<Workload> make_workload(const WorkloadSpec& spec) {
   const DatasetRequest request{.path = spec.dataset_path, .size = spec.size, .seed = spec.seed};
   std::unique_ptr<Workload> workload = make_workload(resolved, find_dataset(resolved.dataset).load(request));
   if (spec.numbers || workload->sparse()) return workload;
-  return std::make_unique<WithoutNumbers>(std::move(workload));
+  return std::make_unique<Emptied>(std::move(workload));
 }
 
 WorkloadSpec WorkloadSpec::on(int rank, const LocalPlace& where) const {

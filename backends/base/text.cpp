@@ -9,6 +9,8 @@
 
 #include <fmt/format.h>
 
+#include "backends/base/error.h"
+#include "backends/base/find_named.h"
 #include "backends/base/printable.h"
 
 namespace hopbench {
@@ -64,6 +66,11 @@ std::string nearest(std::string_view word, std::span<const std::string> candidat
 std::string did_you_mean(std::string_view word, std::span<const std::string> candidates) {
   const std::string found = nearest(word, candidates);
   return found.empty() ? "" : " Did you mean '" + found + "'?";
+}
+
+void throw_unknown(const char* kind, std::string_view name, std::span<const std::string> known) {
+  throw usage_error("unknown " + std::string(kind) + " '" + std::string(name) + "': known are " + join(known, ", ") +
+                    "." + did_you_mean(name, known));
 }
 
 std::string join(std::span<const std::string> parts, std::string_view between) {

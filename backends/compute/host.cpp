@@ -37,12 +37,12 @@ void check_shortcut(const LayerSpec& add, const Shape& input, const Shape& from)
 }  // namespace
 
 void NetworkPlan::add_layer(const LayerSpec& spec) {
-  Layer layer{spec, output, output_shape(spec, output), 0, parameters, 0, statistics, false};
+  Layer layer{.spec = spec, .input = output, .output = output_shape(spec, output)};
   const std::size_t count = parameter_count(spec, output);
   if (spec.type == LayerSpec::Type::kBatchNorm) {
-    layer.weights = count / 2;
-  } else if (count > 0) {
-    layer.weights = count - std::size_t(spec.bias ? spec.outputs : 0);
+    layer.biases = count / 2;
+  } else if (count > 0 && spec.bias) {
+    layer.biases = std::size_t(spec.outputs);
   } else if (spec.type == LayerSpec::Type::kAdd) {
     if (spec.from < 0 || std::size_t(spec.from) + 1 >= layers.size())
       throw usage_error(fmt::format("{} must name a layer at least two before it", to_string(spec)));
@@ -50,7 +50,9 @@ void NetworkPlan::add_layer(const LayerSpec& spec) {
     check_shortcut(spec, layer.input, from.output);
     from.kept = true;
   }
-  layer.bias_at = parameters + layer.weights;
+  layer.weights = count - layer.biases;
+  layer.weights_at = parameters, layer.bias_at = parameters + layer.weights;
+  layer.means_at = statistics;
   parameters += count;
   statistics += statistic_count(spec, output);
   output = layer.output;

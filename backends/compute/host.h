@@ -21,11 +21,11 @@ struct NetworkPlan {
   struct Layer {
     LayerSpec spec;
     Shape input, output;
-    std::size_t weights = 0;     // number of them
-    std::size_t weights_at = 0;  // offset in the parameters
-    std::size_t bias_at = 0;     // weights_at + weights
-    std::size_t means_at = 0;    // offset in the statistics; the variances follow
-    bool kept = false;           // some later layer adds its outputs
+    std::size_t weights = 0, biases = 0;  // number of them; of a batch norm: of scales, and of shifts
+    std::size_t weights_at = 0;           // offset in the parameters
+    std::size_t bias_at = 0;              // weights_at + weights
+    std::size_t means_at = 0;             // offset in the statistics; the variances follow
+    bool kept = false;                    // some later layer adds its outputs
   };
   std::vector<Layer> layers;
   Shape input, output;

@@ -2,7 +2,9 @@
 // same primitives but describe them differently; only this file checks the version.
 #pragma once
 
+#include <cstddef>
 #include <dnnl.hpp>
+#include <tuple>
 #include <utility>
 
 namespace hopbench::onednn {
@@ -11,62 +13,31 @@ using dnnl::memory;
 
 #if DNNL_VERSION_MAJOR < 3
 
-// oneDNN 2 first describes an operation, then creates the primitive's description from it. Operations whose parameters
-// differ between the two versions have an overload here.
-namespace operation {
-
-/// Selects the overload of a primitive.
+/// The place of the parameter that only oneDNN 3 has for a primitive; -1: both versions have the same.
 template <class Primitive>
-struct Of {};
+inline constexpr int kOnlyIn3 = -1;
+template <>
+inline constexpr int kOnlyIn3<dnnl::eltwise_forward> = 3;  // dst
+template <>
+inline constexpr int kOnlyIn3<dnnl::eltwise_backward> = 2;  // diff_dst
+template <>
+inline constexpr int kOnlyIn3<dnnl::batch_normalization_forward> = 2;  // dst
+template <>
+inline constexpr int kOnlyIn3<dnnl::batch_normalization_backward> = 2;  // diff_dst
+template <>
+inline constexpr int kOnlyIn3<dnnl::pooling_forward> = 6;  // dilation
+template <>
+inline constexpr int kOnlyIn3<dnnl::pooling_backward> = 5;  // dilation
 
+/// oneDNN 2 first describes an operation, then creates the primitive's description from it.
 template <class Primitive, class... Parameters>
-typename Primitive::desc describe(Of<Primitive>, const Parameters&... parameters) {
-  return {parameters...};
+typename Primitive::desc operation(const Parameters&... parameters) {
+  constexpr std::size_t left_out = kOnlyIn3<Primitive> < 0 ? sizeof...(parameters) : kOnlyIn3<Primitive>;
+  const auto pick = [all = std::tie(parameters...)]<std::size_t... I>(std::index_sequence<I...>) {
+    return typename Primitive::desc(std::get<I + (I >= left_out ? 1 : 0)>(all)...);
+  };
+  return pick(std::make_index_sequence<sizeof...(parameters) - (kOnlyIn3<Primitive> < 0 ? 0 : 1)>());
 }
-
-inline dnnl::eltwise_forward::desc describe(Of<dnnl::eltwise_forward>, const dnnl::prop_kind& direction,
-                                            const dnnl::algorithm& algorithm, const memory::desc& src,
-                                            const memory::desc& /*dst*/) {
-  return {direction, algorithm, src};
-}
-
-inline dnnl::eltwise_backward::desc describe(Of<dnnl::eltwise_backward>, const dnnl::algorithm& algorithm,
-                                             const memory::desc& diff_src, const memory::desc& /*diff_dst*/,
-                                             const memory::desc& data) {
-  return {algorithm, diff_src, data};
-}
-
-inline dnnl::batch_normalization_forward::desc describe(Of<dnnl::batch_normalization_forward>,
-                                                        const dnnl::prop_kind& direction, const memory::desc& src,
-                                                        const memory::desc& /*dst*/, const float& epsilon,
-                                                        const dnnl::normalization_flags& flags) {
-  return {direction, src, epsilon, flags};
-}
-
-inline dnnl::batch_normalization_backward::desc describe(Of<dnnl::batch_normalization_backward>,
-                                                         const dnnl::prop_kind& direction, const memory::desc& diff_src,
-                                                         const memory::desc& /*diff_dst*/, const memory::desc& src,
-                                                         const float& epsilon, const dnnl::normalization_flags& flags) {
-  return {direction, diff_src, src, epsilon, flags};
-}
-
-inline dnnl::pooling_forward::desc describe(Of<dnnl::pooling_forward>, const dnnl::prop_kind& direction,
-                                            const dnnl::algorithm& algorithm, const memory::desc& src,
-                                            const memory::desc& dst, const memory::dims& strides,
-                                            const memory::dims& window, const memory::dims& /*dilation*/,
-                                            const memory::dims& before, const memory::dims& after) {
-  return {direction, algorithm, src, dst, strides, window, before, after};
-}
-
-inline dnnl::pooling_backward::desc describe(Of<dnnl::pooling_backward>, const dnnl::algorithm& algorithm,
-                                             const memory::desc& diff_src, const memory::desc& diff_dst,
-                                             const memory::dims& strides, const memory::dims& window,
-                                             const memory::dims& /*dilation*/, const memory::dims& before,
-                                             const memory::dims& after) {
-  return {algorithm, diff_src, diff_dst, strides, window, before, after};
-}
-
-}  // namespace operation
 
 #endif
 
@@ -76,7 +47,7 @@ template <class Primitive, class... Parameters>
 typename Primitive::primitive_desc describe(const dnnl::engine& engine, const dnnl::primitive_attr& attributes,
                                             const Parameters&... parameters) {
 #if DNNL_VERSION_MAJOR < 3
-  return {operation::describe(operation::Of<Primitive>(), parameters...), attributes, engine};
+  return {operation<Primitive>(parameters...), attributes, engine};
 #else
   return {engine, parameters..., attributes};
 #endif
@@ -88,7 +59,7 @@ template <class Primitive, class Forward, class... Parameters>
 typename Primitive::primitive_desc describe_backward(const dnnl::engine& engine, const dnnl::primitive_attr& attributes,
                                                      const Forward& forward, const Parameters&... parameters) {
 #if DNNL_VERSION_MAJOR < 3
-  return {operation::describe(operation::Of<Primitive>(), parameters...), attributes, engine, forward};
+  return {operation<Primitive>(parameters...), attributes, engine, forward};
 #else
   return {engine, parameters..., forward, attributes};
 #endif

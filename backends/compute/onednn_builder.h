@@ -174,10 +174,6 @@ int channel_block(const NetworkPlan& plan);
 bool weights_by_matrices(const Builder& build, const Layer& layer);
 void add_weights_by_matrices(Builder& build, Steps& steps, const Layer& layer, const Tensor& src, const Tensor& dout);
 
-/// Returns true for a max-pool whose windows lie side by side, channels last.
-bool pools_by_tiles(const Builder& build, const Layer& layer);
-Tensor add_pool_by_tiles(Builder& build, int index, const Tensor& in);
-
 // ---- layers: each takes its inputs and returns its outputs
 
 Tensor add_conv(Builder& build, int index, const Tensor& in);

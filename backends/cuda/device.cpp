@@ -10,15 +10,16 @@
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
+#include <map>
 #include <mutex>
 #include <shared_mutex>
+#include <utility>
 #include <vector>
 
 #include "backends/base/error.h"
 #include "backends/base/process/cores.h"
 #include "backends/cuda/backend.h"
 #include "backends/cuda/libraries.h"
-#include "backends/cuda/remarks.h"
 
 namespace hopbench::cuda {
 namespace {
@@ -402,6 +403,42 @@ void Graph::launch() {
   HB_ASSERT(graph_ != nullptr);
   Device::mine();
   check(cudaGraphLaunch(graph_.get(), stream_), "launching a graph");
+}
+
+// --- Remarks ---------------------------------------------------------------------------------------------------------
+
+namespace {
+
+struct Remarks {
+  std::mutex mutex;
+  std::map<std::string, std::pair<std::string, int>> by_topic;  // text, fallbacks
+};
+
+Remarks& all_remarks() {
+  static auto* const remarks = new Remarks;  // as long-lived as the device
+  return *remarks;
+}
+
+}  // namespace
+
+void remark(const std::string& topic, const std::string& text, int fallbacks) {
+  const std::lock_guard lock(all_remarks().mutex);
+  all_remarks().by_topic[topic] = {text, fallbacks};
+}
+
+int fallbacks() {
+  const std::lock_guard lock(all_remarks().mutex);
+  int sum = 0;
+  for (const auto& [topic, said] : all_remarks().by_topic) sum += said.second;
+  return sum;
+}
+
+std::string remarks() {
+  const std::lock_guard lock(all_remarks().mutex);
+  std::string text;
+  for (const auto& [topic, said] : all_remarks().by_topic)
+    text += (text.empty() ? "" : "; ") + topic + ": " + said.first;
+  return text;
 }
 
 }  // namespace hopbench::cuda

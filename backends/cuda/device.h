@@ -112,7 +112,7 @@ class Memory {
   Memory() = default;
   explicit Memory(std::size_t bytes) : data_(bytes == 0 ? nullptr : allocate(bytes)), bytes_(bytes) {}
 
-  std::size_t bytes() const { return bytes_; }
+  std::size_t bytes() const { return data_ == nullptr ? 0 : bytes_; }
   void* data() const { return data_.get(); }
   template <class T>
   T* as() const {
@@ -154,6 +154,13 @@ class Graph {
   std::unique_lock<std::shared_mutex> alone_;
   bool recording_ = true;
 };
+
+/// Remarks on how this process used the GPU. They go into the trial's record, for readers of its measurements.
+/// Keeps the last text of each topic, and the number of fallbacks that the text reports. Any thread may call it.
+void remark(const std::string& topic, const std::string& text, int fallbacks = 0);
+int fallbacks();  // of all topics
+/// Returns "TOPIC: TEXT; TOPIC: TEXT", with topics in alphabetical order.
+std::string remarks();
 
 /// Returns a cudaError_t: success if this program holds kernels for the device. Defined in kernels_vector.cu.
 int find_kernels();

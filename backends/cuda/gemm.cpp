@@ -1,9 +1,7 @@
 #include "backends/cuda/gemm.h"
 
-#include <fmt/format.h>
-
 #include "backends/base/error.h"
-#include "backends/base/text.h"
+#include "backends/base/find_named.h"
 #include "backends/cuda/libraries.h"
 
 namespace hopbench::cuda {
@@ -22,9 +20,7 @@ Precision precision_of(const std::string& name) {
   if (name == "fp32") return Precision::kFp32;
   if (name == "tf32") return Precision::kTf32;
   if (name == "bf16") return Precision::kBf16;
-  const std::vector<std::string> known = {"fp32", "tf32", "bf16"};
-  throw usage_error(
-      fmt::format("unknown precision '{}': known are {}.{}", name, join(known, ", "), did_you_mean(name, known)));
+  throw_unknown("precision", name, std::vector<std::string>{"fp32", "tf32", "bf16"});
 }
 
 Gemm::Gemm(Stream stream, Precision precision) : precision_(precision), workspace_(kWorkspace) {

@@ -1,16 +1,17 @@
 // The backend `cuda` and its compiled networks: the seam of compute/backend.h on one side, programs on the other.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
+#include <cstring>
 #include <map>
+#include <mutex>
 #include <utility>
 
 #include "backends/base/error.h"
 #include "backends/cuda/backend.h"
 #include "backends/cuda/program.h"
-#include "backends/cuda/remarks.h"
-#include "backends/cuda/row_products.h"
 
 namespace hopbench::cuda {
 namespace {
@@ -33,11 +34,7 @@ class CudaNetwork final : public CompiledNetwork {
   }
 
   void forward(const float* params, const float* x, float* y, int batch) override {
-    begin({.parameters = params, .x = x, .y = y});
-    Program& program = program_of(batch).program;
-    program.forward();
-    program.write_logits();
-    wait_for(shop_.stream);
+    pass({.parameters = params, .x = x, .y = y}, batch, true);
   }
 
   void statistics(float* to) const override {
@@ -47,11 +44,7 @@ class CudaNetwork final : public CompiledNetwork {
   }
 
   void infer(const float* params, const float* statistics, const float* x, float* y, int batch) override {
-    begin({.parameters = params, .x = x, .statistics = statistics, .y = y});
-    Program& program = program_of(batch).program;
-    program.infer();
-    program.write_logits();
-    wait_for(shop_.stream);
+    pass({.parameters = params, .x = x, .statistics = statistics, .y = y}, batch, false);
   }
 
   void backward(const float* params, const float* x, const float* dy, float* dparams, float* dx, int batch,
@@ -125,6 +118,14 @@ class CudaNetwork final : public CompiledNetwork {
     copy(shop_.stream, shop_.memory.pointers, &room_.as<Room>()->pointers, sizeof(Pointers));
   }
 
+  void pass(const Pointers& pointers, int batch, bool training) {
+    begin(pointers);
+    Program& program = program_of(batch).program;
+    program.forward(training);
+    program.write_logits();
+    wait_for(shop_.stream);
+  }
+
   Variant& program_of(int batch) {
     HB_ASSERT(batch >= 1 && batch <= shop_.plan.largest_batch);
     const auto found = variants_.find(batch);
@@ -152,7 +153,7 @@ class CudaNetwork final : public CompiledNetwork {
   void step(Variant& variant, bool statistics, bool in_graph) {
     Program& program = variant.program;
     program.take_labels();
-    program.forward();
+    program.forward(true);
     if (statistics) {
       program.write_statistics();
       variant.statistics_there.record(shop_.stream, in_graph);
@@ -213,6 +214,56 @@ class CudaNetwork final : public CompiledNetwork {
   Pinned room_;
   std::map<int, std::unique_ptr<Variant>> variants_;  // by batch size
 };
+
+/// Products of sparse rows, which lie in host memory, with a vector on the GPU, as linear models compute them. Any
+/// thread may call run; one call runs at a time.
+class RowProducts {
+ public:
+  /// See Backend::margins. Copies one piece there and one back: where rows begin, columns, values; then the products.
+  void run(const float* x, std::size_t bias_at, std::span<const Backend::SparseRow> rows, float* to);
+
+ private:
+  void make_room(std::size_t bytes) {
+    if (bytes <= device_.bytes()) return;
+    host_ = Pinned(), device_ = Buffer();
+    host_ = Pinned(2 * bytes), device_ = Buffer(2 * bytes);
+  }
+
+  std::mutex mutex_;
+  Pinned host_;
+  Buffer device_;
+};
+
+void RowProducts::run(const float* x, std::size_t bias_at, std::span<const Backend::SparseRow> rows, float* to) {
+  const std::lock_guard lock(mutex_);
+  const Stream stream = Device::mine().vectors();
+  std::size_t values = 0;
+  for (const Backend::SparseRow& row : rows) values += row.columns.size();
+  const std::size_t begins = (rows.size() + 1) * sizeof(std::uint64_t), of_values = values * sizeof(float);
+  const std::size_t columns_at = begins, values_at = columns_at + of_values, products_at = values_at + of_values;
+  make_room(products_at + rows.size() * sizeof(float));
+  char* const host = host_.as<char>();
+  char* const device = device_.as<char>();
+  std::uint64_t begin = 0;
+  for (std::size_t r = 0; r <= rows.size(); ++r) {
+    reinterpret_cast<std::uint64_t*>(host)[r] = begin;
+    if (r == rows.size()) break;
+    const Backend::SparseRow& row = rows[r];
+    std::copy(row.columns.begin(), row.columns.end(), reinterpret_cast<std::uint32_t*>(host + columns_at) + begin);
+    std::copy(row.values.begin(), row.values.end(), reinterpret_cast<float*>(host + values_at) + begin);
+    begin += row.columns.size();
+  }
+  copy(stream, device, host, products_at);
+  SparseRows there;
+  there.columns = reinterpret_cast<const std::uint32_t*>(device + columns_at);
+  there.values = reinterpret_cast<const float*>(device + values_at);
+  there.row_begin = reinterpret_cast<const std::uint64_t*>(device);
+  there.rows = static_cast<int>(rows.size());
+  margins(stream, there, x, bias_at, reinterpret_cast<float*>(device + products_at));
+  copy(stream, host + products_at, device + products_at, rows.size() * sizeof(float));
+  wait_for(stream);
+  std::memcpy(to, host + products_at, rows.size() * sizeof(float));
+}
 
 class CudaBackend final : public Backend {
  public:

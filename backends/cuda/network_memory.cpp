@@ -17,15 +17,6 @@ bool takes_relu(const NetworkPlan::Layer& layer) {
   return !layer.kept && (type == Type::kConv || type == Type::kDense || type == Type::kBatchNorm || type == Type::kAdd);
 }
 
-bool has_parameters(const NetworkPlan::Layer& layer) { return layer.weights > 0; }
-bool has_bias(const NetworkPlan::Layer& layer) {
-  return has_parameters(layer) && (layer.spec.type == Type::kBatchNorm || layer.spec.bias);
-}
-
-std::size_t bias_count(const NetworkPlan::Layer& layer) {
-  return layer.spec.type == Type::kBatchNorm ? layer.weights : std::size_t(layer.spec.outputs);
-}
-
 bool flattens(const NetworkPlan::Layer& layer) {
   const Shape& in = layer.input;
   return layer.spec.type == Type::kDense && in.channels > 1 && in.height * in.width > 1;
@@ -126,7 +117,7 @@ void NetworkMemory::Layout::forward_of(std::size_t i) {
     here.accumulate = std::any_of(plan_.layers.begin() + std::ptrdiff_t(i) + 1, plan_.layers.end(), later);
   }
   // These are the channels of the rows that column sums run over, for any batch up to the largest.
-  for (int batch = 1; has_parameters(layer) && batch <= plan_.largest_batch; ++batch) {
+  for (int batch = 1; layer.weights > 0 && batch <= plan_.largest_batch; ++batch) {
     const std::size_t rows = std::size_t(layer.output.height) * std::size_t(layer.output.width) * std::size_t(batch);
     work_ = std::max(work_, column_work(rows, layer.output.channels));
   }
@@ -167,7 +158,7 @@ void NetworkMemory::Layout::parameters_of(std::size_t i) {
   const NetworkPlan::Layer& layer = plan_.layers[i];
   LayerMemory& here = memory_.layers[i];
   memory_.first_part.push_back(int(memory_.parts.size()));
-  if (!has_parameters(layer)) return;
+  if (layer.weights == 0) return;
   const Number number = layer.spec.type == Type::kBatchNorm ? Number::kFloat : number_;
   take(here.weights, layer.weights * bytes_of(number));
   take(here.dweights, layer.weights * bytes_of(number));
@@ -177,10 +168,10 @@ void NetworkMemory::Layout::parameters_of(std::size_t i) {
   } else {
     add_part(layer.weights_at, here.weights, here.dweights, 1, int(layer.weights), 1, number);
   }
-  if (!has_bias(layer)) return;
-  take(here.bias, bias_count(layer) * sizeof(float));
-  take(here.dbias, bias_count(layer) * sizeof(float));
-  add_part(layer.bias_at, here.bias, here.dbias, 1, int(bias_count(layer)), 1, Number::kFloat);
+  if (layer.biases == 0) return;
+  take(here.bias, layer.biases * sizeof(float));
+  take(here.dbias, layer.biases * sizeof(float));
+  add_part(layer.bias_at, here.bias, here.dbias, 1, int(layer.biases), 1, Number::kFloat);
 }
 
 NetworkMemory::NetworkMemory(const NetworkPlan& plan, Precision precision, Stream stream) {

@@ -49,16 +49,13 @@ Program::Program(Workshop& shop, int batch)
           std::make_unique<Convolution>(*shop.convolutions, shape, shop.precision, shop.deterministic, i > 0);
       work = std::max(work, convolutions_[i]->work_bytes());
     }
-    waiting += parameter_count(layer.spec, layer.input);
+    waiting += layer.weights + layer.biases;
     if (i > 0 && (waiting == 0 || waiting < eighth)) continue;
-    flushes_.push_back(std::make_unique<Flush>());
-    flushes_.back()->down_to = int(i);
+    flushes_.push_back({.down_to = int(i), .event = {}});
     waiting = 0;
   }
   make_room(work);
 }
-
-Program::~Program() = default;
 
 void Program::make_room(std::size_t work) {
   if (work <= shop_.convolution_work.bytes()) return;
@@ -82,13 +79,10 @@ void Program::told(std::size_t i, Direction direction) {
 
 // ---- forward
 
-void Program::load() {
-  load_segments(stream_, memory_.segments, 0, int(memory_.parts.size()), {&memory_.pointers->parameters});
-}
-
-void Program::layers_forward(bool training) {
+void Program::forward(bool training) {
   const Shape& in = plan_.input;
-  load();
+  if (!training) to_inside(stream_, Number::kFloat, {&memory_.pointers->statistics}, memory_.given, plan_.statistics);
+  load_segments(stream_, memory_.segments, 0, int(memory_.parts.size()), {&memory_.pointers->parameters});
   to_channels_last(stream_, number_, {&memory_.pointers->x}, memory_.input, batch_, in.channels, in.height * in.width);
   told(std::size_t(-1), Direction::kForward);
   for (std::size_t i = 0; i < plan_.layers.size(); ++i) {
@@ -99,13 +93,6 @@ void Program::layers_forward(bool training) {
   const Shape& out = plan_.output;
   to_channels_first(stream_, number_, memory_.layers.back().out, {&memory_.pointers->logits}, batch_, out.channels,
                     out.height * out.width);
-}
-
-void Program::forward() { layers_forward(true); }
-
-void Program::infer() {
-  to_inside(stream_, Number::kFloat, {&memory_.pointers->statistics}, memory_.given, plan_.statistics);
-  layers_forward(false);
 }
 
 void Program::layer_forward(std::size_t i, bool training) {
@@ -192,11 +179,11 @@ void Program::backward(bool data, bool in_graph) {
     if (here.shortcut != nullptr)
       add_to(stream_, number_, here.dout, here.shortcut, cells(plan_.layers[i].output).size());
     if (!here.folded) layer_backward(i, data || i > 0);
-    if ((*flush)->down_to != int(i)) continue;
+    if (flush->down_to != int(i)) continue;
     const int first = memory_.first_part[i];
     store_segments(stream_, memory_.segments, first, flushed - first, {&memory_.pointers->gradient});
     flushed = first;
-    (*flush++)->event.record(stream_, in_graph);
+    (flush++)->event.record(stream_, in_graph);
   }
   if (data)
     to_channels_first(stream_, number_, memory_.dinput, {&memory_.pointers->dx}, batch_, in.channels,
@@ -205,9 +192,9 @@ void Program::backward(bool data, bool in_graph) {
 
 void Program::tell(const std::function<void(int)>& layer_done) {
   int done = int(plan_.layers.size());
-  for (const std::unique_ptr<Flush>& flush : flushes_) {
-    flush->event.wait();
-    while (done > flush->down_to) {
+  for (Flush& flush : flushes_) {
+    flush.event.wait();
+    while (done > flush.down_to) {
       --done;
       if (layer_done) layer_done(done);
     }
@@ -224,7 +211,10 @@ void Program::layer_backward(std::size_t i, bool data) {
     case Type::kDense:
       return backward_dense(i, data);
     case Type::kBatchNorm:
-      return backward_norm(i);
+      norm_backward(stream_, number_, here.in, here.out, here.dout, here.din, here.saved,
+                    static_cast<const float*>(here.weights), static_cast<float*>(here.dweights), here.dbias, here.relu,
+                    in.rows(), in.channels, memory_.work);
+      break;
     case Type::kRelu:
       relu_backward(stream_, number_, here.dout, here.out, here.din, in.size());
       break;
@@ -276,15 +266,6 @@ void Program::backward_dense(std::size_t i, bool data) {
                   here.flat != nullptr ? here.dflat : here.din, number_);
   if (here.flat != nullptr)
     to_channels_last_inside(stream_, number_, here.dflat, here.din, batch_, in.channels, in.height * in.width);
-  told(i, Direction::kBackwardData);
-}
-
-void Program::backward_norm(std::size_t i) {
-  const LayerMemory& here = memory_.layers[i];
-  const Cells in = cells(plan_.layers[i].input);
-  norm_backward(stream_, number_, here.in, here.out, here.dout, here.din, here.saved,
-                static_cast<const float*>(here.weights), static_cast<float*>(here.dweights), here.dbias, here.relu,
-                in.rows(), in.channels, memory_.work);
   told(i, Direction::kBackwardData);
 }
 

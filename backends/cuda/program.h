@@ -38,18 +38,14 @@ struct Workshop {
 class Program {
  public:
   Program(Workshop& shop, int batch);
-  ~Program();
-  Program(const Program&) = delete;
-  Program& operator=(const Program&) = delete;
 
   // The passes read and write through memory.pointers. See CompiledNetwork.
-  void forward();            // parameters, x -> memory.logits
-  void infer();              // the same with `statistics`
-  void loss(bool gradient);  // memory.logits, memory.labels -> memory.loss, memory.dlogits
-  void take_labels();        // labels -> memory.labels
-  void write_logits();       // memory.logits -> y
-  void take_dy();            // dy -> memory.dlogits
-  void write_statistics();   // of the last forward -> seen
+  void forward(bool training);  // parameters, x -> memory.logits; not training: with `statistics`
+  void loss(bool gradient);     // memory.logits, memory.labels -> memory.loss, memory.dlogits
+  void take_labels();           // labels -> memory.labels
+  void write_logits();          // memory.logits -> y
+  void take_dy();               // dy -> memory.dlogits
+  void write_statistics();      // of the last forward -> seen
   /// Must be called before the first backward with `data`. May take more of the workshop's working memory.
   void want_input_gradient();
   /// Computes memory.dlogits -> gradient, and dx if `data`. `in_graph`: the pass is being captured.
@@ -65,16 +61,13 @@ class Program {
   };
   Cells cells(const Shape& shape) const;
   void make_room(std::size_t work);
-  void load();
   void layer_forward(std::size_t i, bool training);
   void layer_backward(std::size_t i, bool data);
   void forward_dense(const NetworkPlan::Layer& layer, const LayerMemory& here);
   void backward_dense(std::size_t i, bool data);
   void backward_conv(std::size_t i, bool data);
-  void backward_norm(std::size_t i);
   void add_bias(const NetworkPlan::Layer& layer, const LayerMemory& here);
   void bias_backward(const NetworkPlan::Layer& layer, const LayerMemory& here);
-  void layers_forward(bool training);
   void told(std::size_t i, CompiledNetwork::Direction direction);
 
   Workshop& shop_;
@@ -84,7 +77,7 @@ class Program {
   const Number number_;
   const int batch_;
   std::vector<std::unique_ptr<Convolution>> convolutions_;  // of each convolution
-  std::vector<std::unique_ptr<Flush>> flushes_;             // in order; their places follow from the plan
+  std::vector<Flush> flushes_;                              // in order; their places follow from the plan
 };
 
 }  // namespace hopbench::cuda

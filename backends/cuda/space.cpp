@@ -2,8 +2,12 @@
 // at once, whatever still runs on it.
 #include "backends/base/space.h"
 
+#include <cuda_runtime.h>
+
 #include <algorithm>
+#include <array>
 #include <atomic>
+#include <bit>
 #include <cstring>
 #include <map>
 #include <memory>
@@ -15,11 +19,127 @@
 #include "backends/cuda/backend.h"
 #include "backends/cuda/device.h"
 #include "backends/cuda/kernels/kernels.h"
-#include "backends/cuda/loans.h"
-#include "backends/cuda/remarks.h"
 
 namespace hopbench::cuda {
 namespace {
+
+/// The blocks that this process lends and borrows, which other processes read in place, through CUDA IPC. The transport
+/// counts the readers in shared host memory, with one counter per block (see ShmSegment). Blocks with readers are not
+/// reused. For any thread.
+class Loans {
+ public:
+  /// add() registers an allocated block, remove() unregisters a freed one. A block that was ever lent is never freed.
+  void add(const float* block, std::size_t floats) {
+    const std::lock_guard lock(mutex_);
+    blocks_[block].floats = floats;
+  }
+  void remove(const float* block) {
+    const std::lock_guard lock(mutex_);
+    blocks_.erase(block);
+  }
+
+  /// Returns false if CUDA has refused to export a block.
+  bool possible() const { return possible_; }
+  /// See DeviceSpace. Returns nullopt if there is no shared host memory or CUDA cannot export this block.
+  std::optional<DeviceSpace::Loan> lend(const float* data);
+  float* borrow(const DeviceSpace::Loan& loan, bool own);
+  /// Returns nullptr, and the reason in `why`, if it cannot be mapped.
+  float* try_to_borrow(const DeviceSpace::Loan& loan, bool own, std::string& why);
+
+  bool ever_lent(const float* data);
+  bool lent(const float* data);
+
+ private:
+  struct Block {
+    std::size_t floats = 0;
+    void* counter = nullptr;  // nullptr: never lent
+    std::array<char, 64> handle{};
+  };
+  std::map<const float*, Block>::iterator block_of(const float* data);
+
+  std::mutex mutex_;
+  std::map<const float*, Block> blocks_;          // by their first address
+  std::map<std::array<char, 64>, char*> opened_;  // blocks of other processes
+  std::atomic<bool> possible_{true};
+};
+
+std::map<const float*, Loans::Block>::iterator Loans::block_of(const float* data) {
+  auto after = blocks_.upper_bound(data);
+  if (after == blocks_.begin()) return blocks_.end();
+  --after;
+  return data < after->first + after->second.floats ? after : blocks_.end();
+}
+
+std::optional<DeviceSpace::Loan> Loans::lend(const float* data) {
+  SharedMemory* const shared = shared_host_memory();
+  const std::lock_guard lock(mutex_);
+  const auto found = block_of(data);
+  if (shared == nullptr || !possible_ || found == blocks_.end()) return std::nullopt;
+  Block& block = found->second;
+  if (block.counter == nullptr) {
+    Device::mine();  // makes the device this thread's, too
+    cudaIpcMemHandle_t handle;
+    static_assert(sizeof handle == sizeof block.handle);
+    if (const cudaError_t error = cudaIpcGetMemHandle(&handle, const_cast<float*>(found->first));
+        error != cudaSuccess) {
+      cudaGetLastError();  // so that no later check finds this error
+      possible_ = false;
+      remark("ipc", std::string("no, because memory cannot be exported: ") + cudaGetErrorString(error), 1);
+      return std::nullopt;
+    }
+    std::memcpy(block.handle.data(), &handle, sizeof handle);
+    block.counter = shared->allocate(sizeof(std::uint64_t));
+    if (block.counter == nullptr) return std::nullopt;
+  }
+  DeviceSpace::Loan loan;
+  loan.handle = block.handle;
+  loan.offset = static_cast<std::uint64_t>(data - found->first) * sizeof(float);
+  loan.address = reinterpret_cast<std::uint64_t>(data);
+  loan.counter = block.counter;
+  return loan;
+}
+
+float* Loans::borrow(const DeviceSpace::Loan& loan, bool own) {
+  std::string why;
+  if (float* const here = try_to_borrow(loan, own, why)) return here;
+  throw environment_error("cuda: memory of another rank cannot be mapped (CUDA IPC): " + why +
+                          ": run the trial without: --set compute.ipc=false");
+}
+
+float* Loans::try_to_borrow(const DeviceSpace::Loan& loan, bool own, std::string& why) {
+  if (own) return std::bit_cast<float*>(loan.address);
+  const std::lock_guard lock(mutex_);
+  char*& opened = opened_[loan.handle];
+  if (opened == nullptr) {
+    Device::mine();
+    cudaIpcMemHandle_t handle;
+    std::memcpy(&handle, loan.handle.data(), sizeof handle);
+    void* at = nullptr;
+    const std::shared_lock hold(recording());
+    const cudaError_t error = cudaIpcOpenMemHandle(&at, handle, cudaIpcMemLazyEnablePeerAccess);
+    if (error != cudaSuccess) {
+      cudaGetLastError();
+      opened_.erase(loan.handle);
+      why = cudaGetErrorString(error);
+      return nullptr;
+    }
+    opened = static_cast<char*>(at);
+  }
+  return reinterpret_cast<float*>(opened + loan.offset);
+}
+
+bool Loans::ever_lent(const float* data) {
+  const std::lock_guard lock(mutex_);
+  const auto found = block_of(data);
+  return found != blocks_.end() && found->second.counter != nullptr;
+}
+
+bool Loans::lent(const float* data) {
+  const std::lock_guard lock(mutex_);
+  const auto found = block_of(data);
+  return found != blocks_.end() && found->second.counter != nullptr &&
+         shared_host_memory()->lent(found->second.counter);
+}
 
 /// Buffers for copies between the GPU and pageable memory, in two halves: while the GPU copies one half, the host
 /// copies the other. Also the working memory of a dot product.
@@ -162,7 +282,7 @@ class CudaSpace final : public DeviceSpace {
   }
 
   void scatter_add(float* y, float a, std::span<const SparseEntry> entries) override {
-    Borrowed staging(*this);
+    const auto staging = borrowed();
     constexpr std::size_t kEntries = Staging::kFloats / kEntryFloats;
     for (std::size_t at = 0; at < entries.size(); at += kEntries) {
       const std::size_t now = std::min(entries.size() - at, kEntries);
@@ -177,7 +297,7 @@ class CudaSpace final : public DeviceSpace {
   void read(const float* from, float* host, std::size_t n) override {
     if (n == 0) return;
     // Runs at the same time as work launched onto the vectors' stream from now on.
-    Borrowed staging(*this);
+    const auto staging = borrowed();
     Device::mine().after_vectors(staging->copies);
     const std::size_t pieces = (n + Staging::kFloats - 1) / Staging::kFloats;
     const auto floats_of = [&](std::size_t piece) { return std::min(n - piece * Staging::kFloats, Staging::kFloats); };
@@ -198,7 +318,7 @@ class CudaSpace final : public DeviceSpace {
   void write(float* to, const float* host, std::size_t n) override {
     if (n == 0) return;
     const Stream vectors = stream();
-    Borrowed staging(*this);
+    const auto staging = borrowed();
     for (std::size_t at = 0, half = 0; at < n; at += Staging::kFloats, half = 1 - half) {
       const std::size_t now = std::min(n - at, Staging::kFloats);
       staging->passed[half].wait();  // an earlier copy may still be on its way from there
@@ -211,7 +331,7 @@ class CudaSpace final : public DeviceSpace {
   double dot(const float* x, const float* y, std::size_t n) override {
     if (n == 0) return 0;
     const Stream vectors = stream();
-    Borrowed staging(*this);
+    const auto staging = borrowed();
     auto* const result = staging->sums.as<double>() + kDotPartials;
     cuda::dot(vectors, x, y, n, staging->sums.as<double>(), result);
     cuda::copy(vectors, staging->half[0].as<double>(), result, sizeof(double));
@@ -223,30 +343,21 @@ class CudaSpace final : public DeviceSpace {
  private:
   static Stream stream() { return Device::mine().vectors(); }
 
-  /// A Staging for one call. Several threads may be in a call at the same time.
-  class Borrowed {
-   public:
-    explicit Borrowed(CudaSpace& space) : space_(space) {
-      const std::lock_guard lock(space_.mutex_);
-      if (!space_.stagings_.empty()) {
-        staging_ = std::move(space_.stagings_.back());
-        space_.stagings_.pop_back();
-      } else {
-        staging_ = std::make_unique<Staging>();
-      }
+  struct GiveBack {
+    CudaSpace& space;
+    void operator()(Staging* staging) const {
+      const std::lock_guard lock(space.mutex_);
+      space.stagings_.emplace_back(staging);
     }
-    ~Borrowed() {
-      const std::lock_guard lock(space_.mutex_);
-      space_.stagings_.push_back(std::move(staging_));
-    }
-    Borrowed(const Borrowed&) = delete;
-    Borrowed& operator=(const Borrowed&) = delete;
-    Staging* operator->() const { return staging_.get(); }
-
-   private:
-    CudaSpace& space_;
-    std::unique_ptr<Staging> staging_;
   };
+  /// Returns a Staging for one call. Several threads may be in a call at the same time.
+  std::unique_ptr<Staging, GiveBack> borrowed() {
+    const std::lock_guard lock(mutex_);
+    if (stagings_.empty()) stagings_.push_back(std::make_unique<Staging>());
+    std::unique_ptr<Staging, GiveBack> one(stagings_.back().release(), {*this});
+    stagings_.pop_back();
+    return one;
+  }
 
   /// Returns the bytes of a vector's block, whole pieces if it may be lent: CUDA shares memory in pieces of 2 MiB.
   static std::size_t whole_pieces(std::size_t n) {

@@ -1,9 +1,7 @@
-#include <algorithm>
-#include <string>
+#include <string_view>
 #include <vector>
 
-#include "backends/base/error.h"
-#include "backends/base/text.h"
+#include "backends/base/find_named.h"
 #include "backends/transport/wire.h"
 
 namespace hopbench {
@@ -17,15 +15,6 @@ const std::vector<Transport>& transports() {
   return all;
 }
 
-const Transport& find_transport(std::string_view name) {
-  std::vector<std::string> known;
-  for (const Transport& transport : transports()) {
-    if (transport.name == name) return transport;
-    known.emplace_back(transport.name);
-  }
-  const std::string asked(name);
-  throw usage_error("unknown transport '" + asked + "': known are " + join(known, ", ") + "." +
-                    did_you_mean(asked, known));
-}
+const Transport& find_transport(std::string_view name) { return find_named(transports(), name, "transport"); }
 
 }  // namespace hopbench

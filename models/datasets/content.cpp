@@ -1,17 +1,14 @@
 #include "models/datasets/content.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/stat.h>
-#include <unistd.h>
 #include <zlib.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <limits>
 #include <memory>
 #include <new>
-#include <optional>
 #include <utility>
 #include <vector>
 
@@ -22,43 +19,6 @@ namespace {
 
 namespace fs = std::filesystem;
 using Bytes = std::vector<std::uint8_t>;
-
-[[noreturn]] void goes_on(const fs::path& path, std::size_t size) {
-  corrupt(path, size, fmt::format("the content should end here, after {} bytes, and goes on", size));
-}
-
-/// Returns the first `size` bytes of a file that is not compressed, or fewer if it is shorter.
-Bytes head_of(const Descriptor& fd, std::size_t size) {
-  Bytes head(size);
-  const ssize_t got = ::pread(fd.get(), head.data(), size, 0);
-  head.resize(static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
-  return head;
-}
-
-/// Returns nothing if the file is gzip.
-std::optional<Content> read_uncompressed(const fs::path& path, const ContentSize& wanted) {
-  const Descriptor fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  struct stat status {};
-  if (fd.get() < 0 || ::fstat(fd.get(), &status) != 0)
-    throw usage_error(fmt::format("cannot open data file {}: {}", path.string(), std::strerror(errno)))
-        .as(FailureKind::kEnvironment);
-  const auto size = static_cast<std::size_t>(status.st_size);
-  if (size == 0) corrupt(path, 0, "the file is empty");
-  std::uint8_t magic[2] = {};
-  if (::pread(fd.get(), magic, 2, 0) == 2 && magic[0] == 0x1f && magic[1] == 0x8b) return std::nullopt;
-  if (path.extension() == ".gz") corrupt(path, 0, "not a gzip file, although its name says so");
-  if (wanted.of) {
-    if (const std::size_t most = wanted.of(path, head_of(fd, wanted.head)); size > most) goes_on(path, most);
-  }
-  const std::shared_ptr<std::uint8_t[]> bytes(new std::uint8_t[size]);  // not zeroed first
-  for (std::size_t done = 0; done < size;) {
-    const ssize_t got = ::read(fd.get(), bytes.get() + done, size - done);
-    if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) corrupt(path, done, got < 0 ? std::strerror(errno) : "the file became shorter");
-    done += static_cast<std::size_t>(got);
-  }
-  return Content(bytes, {bytes.get(), size});
-}
 
 struct CloseGz {
   void operator()(gzFile file) const { gzclose_r(file); }
@@ -91,13 +51,20 @@ void check_end(gzFile file, const fs::path& path, std::size_t content) {
     corrupt(path, offset, "damaged gzip data: " + text.substr(text.rfind(": ") + 2));
 }
 
-Bytes read_gzip(const fs::path& path, const ContentSize& size, std::size_t largest, const Watch& watch) {
+/// `largest`: for compressed files.
+Bytes read(const fs::path& path, const ContentSize& size, std::size_t largest, const Watch& watch) {
   const GzFile owner(gzopen(path.c_str(), "rb"));
   gzFile const file = owner.get();
   if (file == nullptr)
     throw usage_error(fmt::format("cannot open data file {}: {}", path.string(), std::strerror(errno)))
         .as(FailureKind::kEnvironment);
   gzbuffer(file, 1u << 17);
+  std::error_code ignored;
+  if (fs::file_size(path, ignored) == 0) corrupt(path, 0, "the file is empty");
+  if (gzdirect(file) != 0) {
+    if (path.extension() == ".gz") corrupt(path, 0, "not a gzip file, although its name says so");
+    largest = std::numeric_limits<std::size_t>::max() / 2;
+  }
   Bytes to;
   if (!add_content(file, size.head, to, nullptr)) check_end(file, path, to.size());
   const std::size_t promised = size.of ? size.of(path, to) : largest, most = std::min(promised, largest);
@@ -105,7 +72,8 @@ Bytes read_gzip(const fs::path& path, const ContentSize& size, std::size_t large
     check_end(file, path, to.size());
     return to;
   }
-  if (promised <= largest && size.of) goes_on(path, promised);
+  if (promised <= largest && size.of)
+    corrupt(path, promised, fmt::format("the content should end here, after {} bytes, and goes on", promised));
   throw usage_error(
       fmt::format("cannot use data file {}: its content is larger than {} bytes, the most that a compressed file may "
                   "hold: decompress it (gunzip), or get the file again if it should be smaller",
@@ -123,8 +91,7 @@ void corrupt(const fs::path& path, std::size_t byte, const std::string& why) {
 Content read_content(const fs::path& path, const ContentSize& size, std::size_t largest, const Watch& watch) {
   if (auto content = kept(path.string())) return *std::move(content);
   try {
-    auto plain = read_uncompressed(path, size);
-    Content content = plain ? *std::move(plain) : Content(read_gzip(path, size, largest, watch));
+    Content content(read(path, size, largest, watch));
     keep(path.string(), content);
     return content;
   } catch (const std::bad_alloc&) {

@@ -1,6 +1,5 @@
 // The data sets: one function each, one line here.
-#include "backends/base/error.h"
-#include "backends/base/text.h"
+#include "backends/base/find_named.h"
 #include "models/dataset.h"
 
 namespace hopbench {
@@ -24,15 +23,6 @@ const std::vector<DatasetEntry>& datasets() {
   return entries;
 }
 
-const DatasetEntry& find_dataset(std::string_view name) {
-  std::vector<std::string> known;
-  for (const DatasetEntry& entry : datasets()) {
-    if (name == entry.name) return entry;
-    known.emplace_back(entry.name);
-  }
-  const std::string asked(name);
-  throw usage_error("unknown data set '" + asked + "': known are " + join(known, ", ") + "." +
-                    did_you_mean(asked, known));
-}
+const DatasetEntry& find_dataset(std::string_view name) { return find_named(datasets(), name, "data set"); }
 
 }  // namespace hopbench

@@ -1,14 +1,16 @@
 #include "models/datasets/sparse_cache.h"
 
+#include <cerrno>
 #include <cstdlib>
 #include <cstring>
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "models/datasets/mapped_file.h"
+#include "backends/base/process/kept.h"
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -30,31 +32,30 @@ std::size_t padded(std::size_t count) {
   return (count * sizeof(T) + 7) / 8 * 8;
 }
 
+/// Calls f(array, its length by the header) for each array of a cache, in order.
+template <class F>
+void for_arrays(SparseArrays& arrays, const Header& h, const F& f) {
+  f(arrays.offsets, h.rows + 1);
+  f(arrays.columns, h.nonzeros);
+  f(arrays.values, h.nonzeros);
+  f(arrays.labels, h.rows);
+  f(arrays.original, h.columns);
+}
+
 std::size_t body_size(const Header& h) {
-  return padded<std::uint64_t>(h.rows + 1) + padded<std::uint32_t>(h.nonzeros) + padded<float>(h.nonzeros) +
-         padded<float>(h.rows) + padded<std::uint32_t>(h.columns);
-}
-
-template <class T>
-void append(std::string& body, std::span<const T> from) {
-  body.append(reinterpret_cast<const char*>(from.data()), from.size_bytes());
-  body.append(padded<T>(from.size()) - from.size_bytes(), '\0');
-}
-
-template <class T>
-std::span<const T> take(const char*& at, std::size_t count) {
-  const auto* first = reinterpret_cast<const T*>(at);  // mapped at a page, each array at a multiple of 8
-  at += padded<T>(count);
-  return {first, count};
+  SparseArrays none;
+  std::size_t size = 0;
+  for_arrays(none, h, [&]<class T>(std::span<const T>&, std::size_t count) { size += padded<T>(count); });
+  return size;
 }
 
 /// Returns true if a file of this name exists that no version of hopbench wrote.
 bool is_of_the_users(const fs::path& file) {
   constexpr std::size_t kName = 6;  // of the magic number: a zero and "HBCSR"; what follows is the version
-  const auto mapped = MappedFile::open(file);
+  const auto mapped = map_file(file);
   if (!mapped) return false;
   const std::uint64_t magic = Header{}.magic;
-  return mapped->text().size() < kName || std::memcmp(mapped->text().data(), &magic, kName) != 0;
+  return mapped->size() < kName || std::memcmp(mapped->data(), &magic, kName) != 0;
 }
 
 bool write_all(int fd, const char* from, std::size_t size) {
@@ -70,6 +71,22 @@ bool write_all(int fd, const char* from, std::size_t size) {
 
 }  // namespace
 
+std::shared_ptr<const std::span<const char>> map_file(const fs::path& path) {
+  // Opens without blocking, because the path may be a pipe without a writer.
+  const Descriptor fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  struct stat status {};
+  if (fd.get() < 0 || ::fstat(fd.get(), &status) != 0) return nullptr;
+  errno = S_ISREG(status.st_mode) ? 0 : EINVAL;
+  const auto size = static_cast<std::size_t>(status.st_size);
+  if (errno != 0 || size == 0) return nullptr;
+  void* const at = ::mmap(nullptr, size, PROT_READ, MAP_SHARED, fd.get(), 0);
+  if (at == MAP_FAILED) return nullptr;
+  return {new std::span(static_cast<const char*>(at), size), [](const std::span<const char>* mapped) {
+            ::munmap(const_cast<char*>(mapped->data()), mapped->size());
+            delete mapped;
+          }};
+}
+
 std::uint64_t checksum(std::span<const char> text) { return XXH3_64bits(text.data(), text.size()); }
 
 fs::path cache_beside(const fs::path& text) { return text.string() + ".csr"; }
@@ -82,36 +99,34 @@ fs::path cache_elsewhere(std::uint64_t text_checksum) {
 }
 
 std::optional<SparseDataset> open_cached(const fs::path& file, std::uint64_t text_checksum) {
-  const auto mapped = MappedFile::open(file);
+  const auto mapped = map_file(file);
   Header h;
-  if (!mapped || mapped->text().size() < sizeof h) return std::nullopt;
-  const std::span<const char> body = mapped->text().subspan(sizeof h);
-  std::memcpy(&h, mapped->text().data(), sizeof h);
+  if (!mapped || mapped->size() < sizeof h) return std::nullopt;
+  const std::span<const char> body = mapped->subspan(sizeof h);
+  std::memcpy(&h, mapped->data(), sizeof h);
   const std::uint64_t largest = body.size();  // keeps nonsense from overflowing body_size
   if (h.magic != Header{}.magic || h.text_checksum != text_checksum || h.rows > largest || h.nonzeros > largest ||
       h.columns > largest || body_size(h) != body.size() || checksum(body) != h.body_checksum)
     return std::nullopt;
   const char* at = body.data();
   SparseArrays arrays;
-  arrays.offsets = take<std::uint64_t>(at, h.rows + 1);
-  arrays.columns = take<std::uint32_t>(at, h.nonzeros);
-  arrays.values = take<float>(at, h.nonzeros);
-  arrays.labels = take<float>(at, h.rows);
-  arrays.original = take<std::uint32_t>(at, h.columns);
+  for_arrays(arrays, h, [&]<class T>(std::span<const T>& array, std::size_t count) {
+    array = {reinterpret_cast<const T*>(at), count};  // mapped at a page, each array at a multiple of 8
+    at += padded<T>(count);
+  });
   return SparseDataset(mapped, arrays);
 }
 
 bool write_cached(const fs::path& file, std::uint64_t text_checksum, const SparseDataset& data) {
   if (is_of_the_users(file)) return false;
-  const SparseArrays& a = data.arrays();
+  SparseArrays arrays = data.arrays();
   Header h{.text_checksum = text_checksum, .rows = data.rows(), .nonzeros = data.nonzeros(), .columns = data.columns()};
   std::string body;
   body.reserve(body_size(h));
-  append(body, a.offsets);
-  append(body, a.columns);
-  append(body, a.values);
-  append(body, a.labels);
-  append(body, a.original);
+  for_arrays(arrays, h, [&]<class T>(const std::span<const T>& array, std::size_t count) {
+    body.append(reinterpret_cast<const char*>(array.data()), array.size_bytes());
+    body.append(padded<T>(count) - array.size_bytes(), '\0');
+  });
   h.body_checksum = checksum(body);
   std::error_code failed;
   fs::create_directories(file.parent_path(), failed);

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -12,6 +13,10 @@
 #include "models/sparse_dataset.h"
 
 namespace hopbench {
+
+/// Maps a file into memory for as long as the result lives. Returns nullptr, with errno set, if the file cannot be
+/// opened, is not a regular file, or is empty (errno 0).
+std::shared_ptr<const std::span<const char>> map_file(const std::filesystem::path& path);
 
 /// Returns the checksum of a text, by which its cache is found. It is not cryptographic (XXH3).
 std::uint64_t checksum(std::span<const char> text);

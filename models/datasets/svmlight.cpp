@@ -18,7 +18,6 @@
 #include "backends/base/process/cores.h"
 #include "models/datasets/column_set.h"
 #include "models/datasets/content.h"
-#include "models/datasets/mapped_file.h"
 #include "models/datasets/sparse_cache.h"
 
 namespace hopbench {
@@ -306,11 +305,11 @@ SparseDataset read_svmlight(const fs::path& file, const SvmlightOptions& options
     const Content content = read_content(file, {}, options.largest_compressed, watch);
     return read_text(as_text({content.data(), content.size()}), parser, file, options.cache);
   }
-  const auto mapped = MappedFile::open(file);
+  const auto mapped = map_file(file);
   if (!mapped && errno != 0)
     throw usage_error(fmt::format("cannot open data file {}: {}", file.string(), std::strerror(errno)))
         .as(FailureKind::kEnvironment);
-  return read_text(mapped ? mapped->text() : std::span<const char>(), parser, file, options.cache);
+  return read_text(mapped ? *mapped : std::span<const char>(), parser, file, options.cache);
 }
 
 SparsePair read_svmlight(const fs::path& train, const fs::path& test, const SvmlightOptions& options) {

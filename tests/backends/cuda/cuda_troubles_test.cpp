@@ -7,7 +7,7 @@
 #include "backends/base/vec.h"
 #include "backends/cuda/backend.h"
 #include "backends/cuda/convolution.h"
-#include "backends/cuda/remarks.h"
+#include "backends/cuda/device.h"
 #include "backends/cuda/shared_library.h"
 #include "tests/backends/compute/compute_cases.h"
 #include "tests/backends/cuda/cuda_memory.h"
