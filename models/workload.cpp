@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <memory>
 #include <numeric>
 #include <utility>
 
@@ -34,32 +35,23 @@ struct Lane {
   std::vector<std::int32_t> labels;
 };
 
-/// A lane for as long as this lives. There is one for every worker and one for evaluation; who finds none free waits
-/// for the first, which is lent most.
-class Loan {
- public:
-  explicit Loan(std::vector<Lane>& lanes) {
-    while (true) {
-      for (Lane& lane : lanes) {
-        if (lane.lent.test_and_set(std::memory_order_acquire)) continue;
-        lane_ = &lane;
-        return;
-      }
-      lanes.front().lent.wait(true);
-    }
+struct GiveBack {
+  void operator()(Lane* lane) const {
+    lane->lent.clear(std::memory_order_release);
+    lane->lent.notify_all();
   }
-  ~Loan() {
-    lane_->lent.clear(std::memory_order_release);
-    lane_->lent.notify_all();
-  }
-  Loan(const Loan&) = delete;
-  Loan& operator=(const Loan&) = delete;
-  Lane* operator->() const { return lane_; }
-  Lane& operator*() const { return *lane_; }
-
- private:
-  Lane* lane_ = nullptr;
 };
+using Loan = std::unique_ptr<Lane, GiveBack>;
+/// Lends a lane. There is one for every worker and one for evaluation; who finds none free waits for the first, which
+/// is lent most.
+Loan borrow(std::vector<Lane>& lanes) {
+  while (true) {
+    for (Lane& lane : lanes) {
+      if (!lane.lent.test_and_set(std::memory_order_acquire)) return Loan(&lane);
+    }
+    lanes.front().lent.wait(true);
+  }
+}
 
 /// One worker's place in the data.
 struct Worker {
@@ -225,7 +217,7 @@ Batch Training::gather(Lane& lane, const Dataset& from, std::size_t first, std::
 
 void Training::columns(int worker, std::uint64_t first, int count, std::vector<std::uint32_t>& to) {
   HB_ASSERT(sparse_);
-  const Loan lane(lanes_);
+  const Loan lane = borrow(lanes_);
   lane->samples.resize(static_cast<std::size_t>(count));
   name_samples(worker, first, lane->samples, {});
   to.assign(1, static_cast<std::uint32_t>(size_ - 1));  // the bias
@@ -236,14 +228,14 @@ void Training::columns(int worker, std::uint64_t first, int count, std::vector<s
 }
 
 Vec Training::initial() const {
-  const Loan lane(lanes_);
+  const Loan lane = borrow(lanes_);
   return learner(*lane, spec_.batch).initial(spec_.seed, spec_.repeat);
 }
 
 float Training::gradient(const Payload& x, int worker, std::uint64_t first, int count, Vec& g,
                          const std::function<void(int bucket)>& done) {
   HB_ASSERT(x.size() == size_ && (sparse_ || g.size() == size_) && count > 0);
-  const Loan lane(lanes_);
+  const Loan lane = borrow(lanes_);
   lane->samples.resize(static_cast<std::size_t>(count));
   lane->crops.resize(spec_.augment == Augment::kNone ? 0 : lane->samples.size());
   name_samples(worker, first, lane->samples, lane->crops);
@@ -258,7 +250,7 @@ float Training::gradient(const Payload& x, int worker, std::uint64_t first, int 
 
 Evaluation Training::evaluate(const Payload& x) {
   HB_ASSERT(x.size() == size_ && spec_.evaluation_samples > 0);
-  const Loan lane(lanes_);
+  const Loan lane = borrow(lanes_);
   lane->crops.clear();
   const std::size_t total = std::min(data_.test->size(), static_cast<std::size_t>(spec_.evaluation_samples));
   Learner& scored = learner(*lane, spec_.batch);

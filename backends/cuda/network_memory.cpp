@@ -30,15 +30,8 @@ class NetworkMemory::Layout {
   Layout(const NetworkPlan& plan, Precision precision, NetworkMemory& memory)
       : plan_(plan), number_(number_of(precision)), memory_(memory) {}
 
-  std::size_t count() {
-    real_ = false;
-    lay_out();
-    return bytes_;
-  }
-  void allocate() {
-    real_ = true;
-    lay_out();
-  }
+  /// Returns the bytes that the network takes. Only if `real`, they are allocated and the pointers set.
+  std::size_t lay_out(bool real);
 
  private:
   template <class T>
@@ -52,7 +45,6 @@ class NetworkMemory::Layout {
   std::size_t cells(const Shape& shape) const { return shape.size() * std::size_t(plan_.largest_batch); }
   std::size_t activations(const Shape& shape) const { return cells(shape) * bytes_of(number_); }
 
-  void lay_out();
   void forward_of(std::size_t i);
   void backward_of(std::size_t i);
   void parameters_of(std::size_t i);
@@ -65,7 +57,9 @@ class NetworkMemory::Layout {
   std::size_t bytes_ = 0, work_ = 0;
 };
 
-void NetworkMemory::Layout::lay_out() {
+std::size_t NetworkMemory::Layout::lay_out(bool real) {
+  real_ = real;
+  bytes_ = 0;
   const std::size_t outputs = cells(plan_.output);
   memory_.layers.assign(plan_.layers.size(), {});
   memory_.parts.clear();
@@ -90,6 +84,7 @@ void NetworkMemory::Layout::lay_out() {
   take(memory_.loss, sizeof(Loss));
   take(memory_.pointers, sizeof(Pointers));
   take(memory_.segments, std::max<std::size_t>(1, memory_.parts.size()) * sizeof(Segment));
+  return bytes_;
 }
 
 void NetworkMemory::Layout::forward_of(std::size_t i) {
@@ -175,15 +170,15 @@ void NetworkMemory::Layout::parameters_of(std::size_t i) {
 }
 
 NetworkMemory::NetworkMemory(const NetworkPlan& plan, Precision precision, Stream stream) {
-  const std::size_t wanted = Layout(plan, precision, *this).count(), free = Device::mine().free_memory();
+  Layout layout(plan, precision, *this);
+  const std::size_t wanted = layout.lay_out(false), free = Device::mine().free_memory();
   if (wanted > free)
     throw environment_error(
         fmt::format("cuda: this network wants {:.2f} GiB of the GPU's memory at batch {}, and {:.2f} of {:.2f} are "
                     "free: use a smaller model or batch, or fewer ranks on this GPU",
                     double(wanted) / (1 << 30), plan.largest_batch, double(free) / (1 << 30),
                     double(Device::mine().memory()) / (1 << 30)));
-  Layout(plan, precision, *this).allocate();
-  bytes_ = wanted;
+  layout.lay_out(true);
   copy(stream, segments, parts.data(), parts.size() * sizeof(Segment));
   wait_for(stream);
 }

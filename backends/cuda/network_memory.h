@@ -50,12 +50,10 @@ class NetworkMemory {
   Segment* segments = nullptr;
   std::vector<Segment> parts;   // the same, on the host, layer by layer
   std::vector<int> first_part;  // of each layer, and one past the last
-  std::size_t bytes() const { return bytes_; }
 
  private:
   class Layout;
   std::vector<Buffer> buffers_;
-  std::size_t bytes_ = 0;
 };
 
 }  // namespace hopbench::cuda
