@@ -4,12 +4,10 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <atomic>
 #include <cctype>
 #include <cstdlib>
 #include <fstream>
-#include <iterator>
 #include <map>
 #include <mutex>
 #include <shared_mutex>
@@ -50,42 +48,31 @@ std::string how_full() {
   return amount(free) + " of " + amount(total) + " free: " + kUseLess;
 }
 
-/// The errors after which the device does nothing more for this process.
-constexpr cudaError_t kLasting[] = {cudaErrorIllegalAddress,
-                                    cudaErrorLaunchFailure,
-                                    cudaErrorLaunchTimeout,
-                                    cudaErrorHardwareStackError,
-                                    cudaErrorIllegalInstruction,
-                                    cudaErrorMisalignedAddress,
-                                    cudaErrorInvalidAddressSpace,
-                                    cudaErrorInvalidPc,
-                                    cudaErrorAssert,
-                                    cudaErrorECCUncorrectable,
-                                    cudaErrorNvlinkUncorrectable,
-                                    cudaErrorContained,
-                                    cudaErrorMpsConnectionFailed,
-                                    cudaErrorMpsRpcFailure,
-                                    cudaErrorMpsServerNotReady,
-                                    cudaErrorMpsMaxClientsReached,
-                                    cudaErrorMpsMaxConnectionsReached,
-                                    cudaErrorMpsClientTerminated};
+template <class... Errors>
+bool is_any(cudaError_t error, Errors... of) {
+  return ((error == of) || ...);
+}
+
+/// Returns true for errors after which the device does nothing more for this process.
+bool is_lasting(cudaError_t error) {
+  return is_any(error, cudaErrorIllegalAddress, cudaErrorLaunchFailure, cudaErrorLaunchTimeout,
+                cudaErrorHardwareStackError, cudaErrorIllegalInstruction, cudaErrorMisalignedAddress,
+                cudaErrorInvalidAddressSpace, cudaErrorInvalidPc, cudaErrorAssert, cudaErrorECCUncorrectable,
+                cudaErrorNvlinkUncorrectable, cudaErrorContained, cudaErrorMpsConnectionFailed, cudaErrorMpsRpcFailure,
+                cudaErrorMpsServerNotReady, cudaErrorMpsMaxClientsReached, cudaErrorMpsMaxConnectionsReached,
+                cudaErrorMpsClientTerminated);
+}
 
 std::string advice(cudaError_t error) {
-  switch (error) {
-    case cudaErrorNoKernelImageForDevice:
-      return ": this build has no kernels for this GPU: configure it with CMAKE_CUDA_ARCHITECTURES for its compute "
-             "capability (nvidia-smi --query-gpu=compute_cap --format=csv)";
-    case cudaErrorDevicesUnavailable:
-      return ": nvidia-smi shows who holds the GPU, and its compute mode";
-    case cudaErrorECCUncorrectable:
-      return ": the GPU's memory is damaged: take another";
-    case cudaErrorMpsClientTerminated:
-    case cudaErrorMpsRpcFailure:
-    case cudaErrorMpsConnectionFailed:
-      return ": under MPS the fault of one process ends all that share the GPU: look at what failed first";
-    default:
-      return "";
+  if (error == cudaErrorNoKernelImageForDevice) {
+    return ": this build has no kernels for this GPU: configure it with CMAKE_CUDA_ARCHITECTURES for its compute "
+           "capability (nvidia-smi --query-gpu=compute_cap --format=csv)";
   }
+  if (error == cudaErrorDevicesUnavailable) return ": nvidia-smi shows who holds the GPU, and its compute mode";
+  if (error == cudaErrorECCUncorrectable) return ": the GPU's memory is damaged: take another";
+  if (is_any(error, cudaErrorMpsClientTerminated, cudaErrorMpsRpcFailure, cudaErrorMpsConnectionFailed))
+    return ": under MPS the fault of one process ends all that share the GPU: look at what failed first";
+  return "";
 }
 
 /// Returns "" if that GPU can be used, or asking for its properties fails.
@@ -164,8 +151,7 @@ void check(int code, const char* what) {
     throw environment_error(fmt::format("cuda: {}: out of memory: {}", what, how_full()));
   }
   const std::string message = fmt::format("cuda: {}: {}{}", what, cudaGetErrorString(error), advice(error));
-  if (std::find(std::begin(kLasting), std::end(kLasting), error) == std::end(kLasting))
-    throw environment_error(message);
+  if (!is_lasting(error)) throw environment_error(message);
   static std::mutex mutex;
   static std::string first;
   const std::lock_guard lock(mutex);

@@ -136,7 +136,7 @@ void Program::add_bias(const NetworkPlan::Layer& layer, const LayerMemory& here)
 void Program::forward_dense(const NetworkPlan::Layer& layer, const LayerMemory& here) {
   const Shape& in = layer.input;
   if (here.flat != nullptr)
-    to_channels_first_inside(stream_, number_, here.in, here.flat, batch_, in.channels, in.height * in.width);
+    transpose_inside(stream_, number_, here.in, here.flat, batch_, in.height * in.width, in.channels);
   const void* const x = here.flat != nullptr ? here.flat : here.in;
   shop_.gemm->run(false, true, batch_, layer.spec.outputs, int(in.size()), x, here.weights, here.out, number_);
   add_bias(layer, here);
@@ -265,7 +265,7 @@ void Program::backward_dense(std::size_t i, bool data) {
   shop_.gemm->run(false, false, batch_, inputs, outputs, here.dout, here.weights,
                   here.flat != nullptr ? here.dflat : here.din, number_);
   if (here.flat != nullptr)
-    to_channels_last_inside(stream_, number_, here.dflat, here.din, batch_, in.channels, in.height * in.width);
+    transpose_inside(stream_, number_, here.dflat, here.din, batch_, in.channels, in.height * in.width);
   told(i, Direction::kBackwardData);
 }
 

@@ -42,9 +42,8 @@ class Loans {
   bool possible() const { return possible_; }
   /// See DeviceSpace. Returns nullopt if there is no shared host memory or CUDA cannot export this block.
   std::optional<DeviceSpace::Loan> lend(const float* data);
-  float* borrow(const DeviceSpace::Loan& loan, bool own);
   /// Returns nullptr, and the reason in `why`, if it cannot be mapped.
-  float* try_to_borrow(const DeviceSpace::Loan& loan, bool own, std::string& why);
+  float* borrow(const DeviceSpace::Loan& loan, bool own, std::string& why);
 
   bool ever_lent(const float* data);
   bool lent(const float* data);
@@ -99,14 +98,7 @@ std::optional<DeviceSpace::Loan> Loans::lend(const float* data) {
   return loan;
 }
 
-float* Loans::borrow(const DeviceSpace::Loan& loan, bool own) {
-  std::string why;
-  if (float* const here = try_to_borrow(loan, own, why)) return here;
-  throw environment_error("cuda: memory of another rank cannot be mapped (CUDA IPC): " + why +
-                          ": run the trial without: --set compute.ipc=false");
-}
-
-float* Loans::try_to_borrow(const DeviceSpace::Loan& loan, bool own, std::string& why) {
+float* Loans::borrow(const DeviceSpace::Loan& loan, bool own, std::string& why) {
   if (own) return std::bit_cast<float*>(loan.address);
   const std::lock_guard lock(mutex_);
   char*& opened = opened_[loan.handle];
@@ -228,7 +220,7 @@ class CudaSpace final : public DeviceSpace {
     const std::vector<float> expected = numbers_of(sample);
     std::vector<float> got(kSample);
     std::string why;
-    const float* const here = loans_.try_to_borrow(sample, own, why);
+    const float* const here = loans_.borrow(sample, own, why);
     if (here == nullptr) return "cannot be mapped: " + why;
     try {
       read(here, got.data(), kSample);
@@ -246,7 +238,12 @@ class CudaSpace final : public DeviceSpace {
   void remark(const std::string& topic, const std::string& text, int fallbacks) override {
     cuda::remark(topic, text, fallbacks);
   }
-  float* borrow(const Loan& loan, bool own) override { return loans_.borrow(loan, own); }
+  float* borrow(const Loan& loan, bool own) override {
+    std::string why;
+    if (float* const here = loans_.borrow(loan, own, why)) return here;
+    throw environment_error("cuda: memory of another rank cannot be mapped (CUDA IPC): " + why +
+                            ": run the trial without: --set compute.ipc=false");
+  }
   bool lent(const float* data) override { return loans_.lent(data); }
   void finish() noexcept override {
     try {

@@ -82,8 +82,6 @@ DatasetPair drawn(const Shape& shape, const DatasetRequest& request) {
   return {std::make_shared<Blobs>(shape, kTrain, 0, 0.1, request.seed),
           std::make_shared<Blobs>(shape, kTest, kTrain, 0.1, request.seed)};
 }
-DatasetPair load_synthetic(const DatasetRequest& request) { return drawn({1, 28, 28}, request); }
-DatasetPair load_synthetic_cifar(const DatasetRequest& request) { return drawn({3, 32, 32}, request); }
 
 /// Returns the centres of the quadratic objective, also as the test set: the optimum is that of the training set.
 DatasetPair load_quadratic(const DatasetRequest& request) {
@@ -101,10 +99,15 @@ DatasetPair load_quadratic(const DatasetRequest& request) {
 }  // namespace
 
 DatasetEntry synthetic() {
-  return {"synthetic", "drawn: 10 overlapping classes of 28x28, 4096 + 1024 samples", "", "", load_synthetic};
+  return {"synthetic", "drawn: 10 overlapping classes of 28x28, 4096 + 1024 samples", "", "",
+          [](const DatasetRequest& request) {
+            return drawn({1, 28, 28}, request);
+          }};
 }
 DatasetEntry synthetic_cifar() {
-  return {"synthetic_cifar", "the same of 3x32x32, shaped like CIFAR-10", "", "", load_synthetic_cifar};
+  return {"synthetic_cifar", "the same of 3x32x32, shaped like CIFAR-10", "", "", [](const DatasetRequest& request) {
+            return drawn({3, 32, 32}, request);
+          }};
 }
 DatasetEntry quadratic_centres() {
   return {"quadratic", "drawn: 4096 centres of the quadratic objective, in 10 groups", "", "", load_quadratic};

@@ -73,9 +73,8 @@ void compensate(Stream stream, float* g, const float* w, const float* sent, floa
 void to_channels_last(Stream stream, Number number, Indirect from, void* to, int n, int c, int hw);
 /// Converts them back.
 void to_channels_first(Stream stream, Number number, const void* from, IndirectOut to, int n, int c, int hw);
-/// Does the same if both sides are inside: a dense layer needs its inputs in the order of the parameters.
-void to_channels_first_inside(Stream stream, Number number, const void* from, void* to, int n, int c, int hw);
-void to_channels_last_inside(Stream stream, Number number, const void* from, void* to, int n, int c, int hw);
+/// Transposes [n][rows][columns] inside: a dense layer needs its inputs in the order of the parameters.
+void transpose_inside(Stream stream, Number number, const void* from, void* to, int n, int rows, int columns);
 /// Converts n floats to numbers inside, unchanged or rounded to bf16; and back.
 void to_inside(Stream stream, Number number, Indirect from, void* to, std::size_t n);
 void to_border(Stream stream, Number number, const void* from, IndirectOut to, std::size_t n);

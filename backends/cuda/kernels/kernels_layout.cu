@@ -157,14 +157,9 @@ void to_channels_last(Stream stream, Number number, Indirect from, void* to, int
 void to_channels_first(Stream stream, Number number, const void* from, IndirectOut to, int n, int c, int hw) {
   with_number(number, [&]<class T>(T) { launch_transpose(stream, static_cast<const T*>(from), to, n, hw, c); });
 }
-void to_channels_first_inside(Stream stream, Number number, const void* from, void* to, int n, int c, int hw) {
+void transpose_inside(Stream stream, Number number, const void* from, void* to, int n, int rows, int columns) {
   with_number(number, [&]<class T>(T) {
-    launch_transpose(stream, static_cast<const T*>(from), static_cast<T*>(to), n, hw, c);
-  });
-}
-void to_channels_last_inside(Stream stream, Number number, const void* from, void* to, int n, int c, int hw) {
-  with_number(number, [&]<class T>(T) {
-    launch_transpose(stream, static_cast<const T*>(from), static_cast<T*>(to), n, c, hw);
+    launch_transpose(stream, static_cast<const T*>(from), static_cast<T*>(to), n, rows, columns);
   });
 }
 void to_inside(Stream stream, Number number, Indirect from, void* to, std::size_t n) {

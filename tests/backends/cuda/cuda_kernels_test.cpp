@@ -242,9 +242,9 @@ TEST_F(CudaLayouts, ChannelsGoLastAndComeFirstAgain) {
 
         const auto first = Activations::poisoned(number, x.size(), skew),
                    again = Activations::poisoned(number, x.size());
-        to_channels_first_inside(stream(), number, last, first, n, c, hw);
+        transpose_inside(stream(), number, last, first, n, hw, c);
         expect_same_bits(first.get(), inside, what);
-        to_channels_last_inside(stream(), number, first, again, n, c, hw);
+        transpose_inside(stream(), number, first, again, n, c, hw);
         expect_same_bits(again.get(), last.get(), what);
       }
     }
