@@ -103,34 +103,7 @@ class Lines {
     return column;
   }
 
-  /// Reads digits with a point among them, as nearly all numbers are written. This is twice as fast as from_chars and
-  /// gives the same number, since the quotient of two exact floats is rounded once. If the number is longer or written
-  /// otherwise, reads nothing and returns false.
-  bool read_plain(float& value) {
-    static constexpr float kPowers[] = {1e0f, 1e1f, 1e2f, 1e3f, 1e4f, 1e5f, 1e6f, 1e7f, 1e8f, 1e9f, 1e10f};
-    const char* p = at_;
-    const bool minus = *p == '-';
-    if (minus) ++p;
-    const char* const begin = p;
-    const char* point = nullptr;
-    std::uint64_t digits = 0;
-    for (;; ++p) {
-      if (*p >= '0' && *p <= '9')
-        digits = 10 * digits + static_cast<std::uint64_t>(*p - '0');
-      else if (*p == '.' && point == nullptr)
-        point = p;
-      else
-        break;
-    }
-    const auto scale = point != nullptr ? p - point - 1 : 0, length = p - begin;
-    if (!ends_token(*p) || length > 18 || length == (point != nullptr) || scale > 10 || digits > 1u << 24) return false;
-    value = static_cast<float>(digits) / kPowers[scale] * (minus ? -1.0f : 1.0f);
-    at_ = p;
-    return true;
-  }
-
   float read_number(const char* what) {
-    if (float plain; read_plain(plain)) return plain;
     const char* const begin = at_;
     if (*at_ == '+' && at_[1] != '-') ++at_;  // from_chars does not accept a plus
     float value = 0;
