@@ -62,6 +62,12 @@ std::vector<int> doubled_ranks(std::span<const double> a, std::span<const double
   return ranks;
 }
 
+std::optional<Interval> range_of(std::span<const double> values) {
+  if (values.size() < 2) return std::nullopt;
+  const auto [least, most] = std::minmax_element(values.begin(), values.end());
+  return Interval{*least, *most};
+}
+
 std::optional<double> fitted_crossing(std::span<const double> x, std::span<const double> loss, double target) {
   const auto finite_end = std::find_if(loss.begin(), loss.end(), [](double y) { return !std::isfinite(y); });
   const std::vector<double> fit = fit_falling(loss.first(std::size_t(finite_end - loss.begin())));
@@ -138,12 +144,15 @@ std::optional<Interval> median_interval(std::span<const double> values) {
   return Interval{v[std::size_t(k - 1)], v[std::size_t(n - k)]};
 }
 
-PairedRatio paired_ratio(std::span<const double> a, std::span<const double> b) {
-  PairedRatio result;
-  result.n = static_cast<int>(a.size());
-  result.ratio = std::exp(mean_of(log_ratios(a, b)));
-  result.interval = ratio_interval(a, b, 0.025);
-  return result;
+Number median_of(std::span<const double> values) {
+  return {median(values), static_cast<int>(values.size()), median_interval(values), range_of(values)};
+}
+
+Number paired_ratio(std::span<const double> a, std::span<const double> b) {
+  std::vector<double> ratios;
+  for (std::size_t i = 0; i < a.size(); ++i) ratios.push_back(a[i] / b[i]);
+  return {std::exp(mean_of(log_ratios(a, b))), static_cast<int>(a.size()), ratio_interval(a, b, 0.025),
+          range_of(ratios)};
 }
 
 std::optional<Interval> ratio_interval(std::span<const double> a, std::span<const double> b, double tail) {

@@ -48,7 +48,7 @@ std::string title_line(const Panel& panel) {
 std::vector<Panel> panels_of(std::span<const TrialRow> rows, const std::string& reference, const std::string& id) {
   std::vector<Panel> panels;
   for (const Group& group : groups_of(rows, reference)) {
-    const TrialLabels& labels = group.variants.front().trials.front()->labels;
+    const TrialLabels& labels = group.labels();
     for (const Figure& figure : report::bar_figures(group)) {
       if (figure.id == id) panels.push_back({"", labels.measure, labels.scenario, figure, true, 0});
     }
@@ -67,14 +67,24 @@ void name_panels(std::vector<Panel>& panels) {
     panel.title = scenarios.size() == panels.size() ? panel.scenario : panel.measure + ", " + panel.scenario;
 }
 
-/// Returns an x axis from 0 to the end of the bars and whiskers, with few enough numbers below it for a column.
-std::string x_axis(const report::Rows& data) {
+/// Returns the number of a cell of a figure's data if there is a finite one.
+std::optional<double> finite(const Cell& cell) {
+  const Number* number = cell.number();
+  return number != nullptr && std::isfinite(number->value) ? std::optional(number->value) : std::nullopt;
+}
+
+/// Returns the largest finite number in these places of the rows.
+double most_in(const Table& data, std::initializer_list<std::size_t> places) {
   double most = 0;
-  for (std::size_t r = 1; r < data.size(); ++r) {
-    for (const std::string& cell : {data[r][2], data[r][4]}) {
-      if (!cell.empty() && cell != "inf") most = std::max(most, std::stod(cell));
-    }
+  for (const TableRow& row : data.rows) {
+    for (const std::size_t place : places) most = std::max(most, finite(row[place]).value_or(0));
   }
+  return most;
+}
+
+/// Returns an x axis from 0 to the end of the bars and whiskers, with few enough numbers below it for a column.
+std::string x_axis(const Table& data) {
+  const double most = most_in(data, {2, 4});
   const chart::Axis axis = chart::make_axis("", 0, most > 0 ? most : 1, 4);
   std::string ticks;
   for (const double tick : axis.ticks) ticks += fmt::format("{}{:g}", ticks.empty() ? "" : ", ", tick);
@@ -83,19 +93,20 @@ std::string x_axis(const report::Rows& data) {
 
 /// Returns the script for bars, in the order of the suite with the first on top.
 std::string bars_script(const Panel& panel) {
-  const report::Rows& rows = panel.figure.data;
+  const std::vector<TableRow>& rows = panel.figure.data.rows;
   std::string data, names, marks;
-  int place = int(rows.size()) - 1;
   std::size_t longest = 0;
-  for (std::size_t r = 1; r < rows.size(); ++r, --place) {
-    const std::vector<std::string>& row = rows[r];
-    names += fmt::format("{}{} {}", names.empty() ? "" : ", ", gnuplot_text(row[0]), place);
-    const auto or_value = [&](const std::string& cell) { return cell.empty() ? row[2] : cell; };
-    if (!row[2].empty())
-      data += fmt::format("{} {} {} {} {}\n", row[2], place, or_value(row[3]), or_value(row[4]), (r - 1) % 8 + 1);
-    const std::string shown = replaced(row[5], " reached)", ")");
-    const bool beyond = row[5].starts_with('>') && !row[2].empty();  // the value lies somewhere beyond the bar
-    if (beyond) marks += fmt::format("set arrow from {0},{1} rto graph 0.12,0 filled lw 1.5 front\n", row[2], place);
+  for (std::size_t r = 0; r < rows.size(); ++r) {
+    const std::size_t place = rows.size() - r;
+    const std::string &value = rows[r][2].text, &low = rows[r][3].text, &high = rows[r][4].text;
+    const std::string& text = rows[r][5].text;
+    names += fmt::format("{}{} {}", names.empty() ? "" : ", ", gnuplot_text(rows[r][0].text), place);
+    if (!value.empty())
+      data += fmt::format("{} {} {} {} {}\n", value, place, low.empty() ? value : low, high.empty() ? value : high,
+                          r % 8 + 1);
+    if (!value.empty() && rows[r][2].number()->beyond)
+      marks += fmt::format("set arrow from {},{} rto graph 0.12,0 filled lw 1.5 front\n", value, place);
+    const std::string shown = replaced(text, " reached)", ")");
     marks += fmt::format("set label {} at graph 1.01, first {} left font ',6'\n", gnuplot_text(shown), place);
     longest = std::max(longest, shown.size());
   }
@@ -106,35 +117,24 @@ std::string bars_script(const Panel& panel) {
       "unset ylabel\nunset key\nset rmargin {}\n{}"
       "plot $bars using 1:2:(0):1:($2-0.32):($2+0.32):5 with boxxyerror fillstyle solid 0.55 border lc black "
       "lc variable, $bars using 1:2:3:4 with xerrorbars lc black lw 1 pt 0\n",
-      data, marks, title_line(panel), gnuplot_text(panel.figure.title), names, rows.size() - 1, x_axis(rows),
+      data, marks, title_line(panel), gnuplot_text(panel.figure.title), names, rows.size(), x_axis(panel.figure.data),
       3 + longest * 9 / 10, ratio ? "set arrow from 1, graph 0 to 1, graph 1 nohead dt 2 lc black front\n" : "");
-}
-
-bool known(const std::string& cell) { return !cell.empty() && cell != "inf"; }
-
-/// Returns the largest number of a panel of lines: a band that is infinite ends there.
-std::string top_of(const report::Rows& data) {
-  double top = 0;
-  for (std::size_t r = 1; r < data.size(); ++r) {
-    for (const std::string& cell : {data[r][3], data[r][5]}) top = known(cell) ? std::max(top, std::stod(cell)) : top;
-  }
-  return fmt::format("{}", top);
 }
 
 /// Returns the script for medians as lines with points; behind them a band from the smallest to the largest repeat.
 std::string lines_script(const Panel& panel) {
-  const report::Rows& data = panel.figure.data;
-  const std::string top = top_of(data);
+  const Table& data = panel.figure.data;
+  const std::string top = fmt::format("{}", most_in(data, {3, 5}));  // a band that is infinite ends there
   std::string blocks, bands, lines;
   int style = 0;
-  for (std::size_t r = 1; r < data.size(); ++style) {
-    const std::string& variant = data[r][0];
+  for (auto row = data.rows.begin(); row != data.rows.end(); ++style) {
+    const std::string& variant = row->front().text;
     const int kind = style % 8 + 1;
     std::string line, band;
-    for (; r < data.size() && data[r][0] == variant; ++r) {
-      const std::string &x = data[r][2], &loss = data[r][3], &low = data[r][4], &high = data[r][5];
-      if (known(loss)) line += x + " " + loss + "\n";
-      if (known(low)) band += fmt::format("{} {} {}\n", x, low, known(high) ? high : top);
+    for (; row != data.rows.end() && row->front() == variant; ++row) {
+      const Cell &x = row->at(2), &loss = row->at(3), &low = row->at(4), &high = row->at(5);
+      if (finite(loss)) line += x.text + " " + loss.text + "\n";
+      if (finite(low)) band += fmt::format("{} {} {}\n", x.text, low.text, finite(high) ? high.text : top);
     }
     blocks += fmt::format("$line{0} << EOD\n{1}EOD\n$band{0} << EOD\n{2}EOD\n", style, line, band);
     if (!band.empty())
@@ -150,7 +150,7 @@ std::string lines_script(const Panel& panel) {
       "{}unset label\nunset arrow\n{}set xlabel {}\nset ylabel 'loss'\nset ytics auto\nset xtics auto\nset "
       "xrange [0:*]\n"
       "set yrange [*:*]\nset rmargin 2\nset key top right samplen 2.5 spacing 0.9 font ',6'\nplot {}{}\n",
-      blocks, title_line(panel), gnuplot_text(data[0][2]), bands, lines);
+      blocks, title_line(panel), gnuplot_text(data.columns[2].title), bands, lines);
 }
 
 /// Returns the values that occur of a label, in the order of the trials.
@@ -173,8 +173,9 @@ std::string scenarios_of(const std::vector<Panel>& panels) {
 std::string drawing_of(const Panel& panel) {
   if (panel.bars)
     return "bars are medians, whiskers the least and the most, from 6 repeats the 95 % interval of the median";
-  const report::Rows& data = panel.figure.data;
-  const bool band = std::any_of(data.begin() + 1, data.end(), [](const auto& row) { return known(row[4]); });
+  const std::vector<TableRow>& rows = panel.figure.data.rows;
+  const bool band =
+      std::any_of(rows.begin(), rows.end(), [](const TableRow& row) { return finite(row[4]).has_value(); });
   return band ? "lines are medians over the repeats, bands reach from the smallest to the largest, up to where the "
                 "shortest repeat ends"
               : "one repeat of each variant";

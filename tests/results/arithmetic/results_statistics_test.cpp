@@ -76,16 +76,16 @@ TEST(Statistics, MedianHasAnIntervalFromSixValues) {
 TEST(Statistics, PairedRatioIsTheGeometricMeanOfThePairs) {
   const auto ratio = paired_ratio(Values{2, 8}, Values{1, 1});
   EXPECT_EQ(ratio.n, 2);
-  EXPECT_DOUBLE_EQ(ratio.ratio, 4);
+  EXPECT_DOUBLE_EQ(ratio.value, 4);
   EXPECT_FALSE(ratio.interval);
-  EXPECT_TRUE(std::isnan(paired_ratio(Values{}, Values{}).ratio));
+  EXPECT_TRUE(std::isnan(paired_ratio(Values{}, Values{}).value));
 }
 
 TEST(Statistics, PairedRatioHasAnIntervalFromThreePairs) {
   // Logs -0.1, 0, 0.1: deviation 0.1, half width 4.30265 * 0.1 / sqrt(3) = 0.248414.
   const auto ratio = paired_ratio(Values{std::exp(-0.1), 1, std::exp(0.1)}, Values{1, 1, 1});
   ASSERT_TRUE(ratio.interval);
-  EXPECT_NEAR(ratio.ratio, 1, 1e-12);
+  EXPECT_NEAR(ratio.value, 1, 1e-12);
   EXPECT_NEAR(ratio.interval->low, std::exp(-0.248414), 1e-5);
   EXPECT_NEAR(ratio.interval->high, std::exp(0.248414), 1e-5);
 }
@@ -125,9 +125,9 @@ constexpr int kExperiments = 10'000;
 // Three standard deviations of a share of about 5 % over so many experiments.
 constexpr double kChance = 0.0066;
 
-using Draw = std::function<double(std::mt19937_64&)>;
+using DrawOne = std::function<double(std::mt19937_64&)>;
 
-Values drawn(int n, const Draw& draw, std::mt19937_64& random) {
+Values drawn(int n, const DrawOne& draw, std::mt19937_64& random) {
   Values values;
   for (int i = 0; i < n; ++i) values.push_back(draw(random));
   return values;
@@ -141,8 +141,8 @@ double share_of(const std::function<bool(std::mt19937_64&)>& hit) {
   return double(hits) / kExperiments;
 }
 
-const Draw kNoise = [](std::mt19937_64& random) { return std::lognormal_distribution<double>(0, 0.08)(random); };
-const Draw kSkewed = [](std::mt19937_64& random) { return std::exponential_distribution<double>(1)(random); };
+const DrawOne kNoise = [](std::mt19937_64& random) { return std::lognormal_distribution<double>(0, 0.08)(random); };
+const DrawOne kSkewed = [](std::mt19937_64& random) { return std::exponential_distribution<double>(1)(random); };
 
 bool inside(const Interval& interval, double value) { return interval.low <= value && value <= interval.high; }
 
@@ -177,8 +177,8 @@ TEST(Levels, MedianIntervalsCoverTheMedianInAtLeastNinetyFivePercent) {
 }
 
 TEST(Levels, UTestRejectsAtMostInFivePercentWhereNothingDiffers) {
-  const Draw coarse = [](std::mt19937_64& random) { return double(random() % 4); };  // ties
-  for (const Draw& draw : {kSkewed, coarse}) {
+  const DrawOne coarse = [](std::mt19937_64& random) { return double(random() % 4); };  // ties
+  for (const DrawOne& draw : {kSkewed, coarse}) {
     const auto alarm = [&](auto& random) { return u_test(drawn(5, draw, random), drawn(7, draw, random)) <= 0.05; };
     const double alarms = share_of(alarm);
     EXPECT_LE(alarms, 0.05 + kChance);
