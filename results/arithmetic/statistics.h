@@ -43,10 +43,6 @@ Number paired_ratio(std::span<const double> a, std::span<const double> b);
 /// % interval, 0.05 gives one-sided 95 % bounds. Nothing below 3 pairs.
 std::optional<Interval> ratio_interval(std::span<const double> a, std::span<const double> b, double tail);
 
-/// Does an exact two-sided Mann-Whitney U-test: returns the probability that two samples of one distribution differ in
-/// their ranks at least as much as a and b do. Equal values share the mean of their ranks. NaN if one is empty.
-double u_test(std::span<const double> a, std::span<const double> b);
-
 /// Returns the least-squares fit that never rises (pool adjacent violators), weights equal.
 std::vector<double> fit_falling(std::span<const double> y);
 
