@@ -90,6 +90,7 @@ void add_whatif(CLI::App& app, Parsed& parsed) {
   command.add_option("--link", o.links, "HOST-HOST=RATE or HOST=RATE: a link or a NIC with this rate; repeatable")
       ->expected(1)
       ->take_all();
+  add_output(command, "--json", o.json, "the tables as JSON, with numbers (alone: on standard output)");
   command.callback([&] { parsed.command = [&] { return command_whatif(parsed.whatif); }; });
 }
 

@@ -62,6 +62,7 @@ void add_compare(CLI::App& app, Parsed& parsed) {
   compare.add_flag("--any-context", o.any_context, "compare although settings or machines differ");
   add_baselines_option(compare, o.baselines);
   add_output(compare, "--csv", o.csv, "the comparison as CSV (alone: on standard output)");
+  add_output(compare, "--json", o.json, "the tables as JSON, with numbers (alone: on standard output)");
   add_output(compare, "--markdown", o.markdown, "the tables as Markdown (alone: on standard output)");
   name_environment(compare);
   compare.callback([&] { parsed.command = [&] { return command_compare(parsed.compare); }; });

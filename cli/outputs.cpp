@@ -26,7 +26,7 @@
 #include "results/tables/cost.h"
 #include "results/tables/drawing.h"
 #include "results/tables/fit.h"
-#include "results/tables/table.h"
+#include "results/tables/summary.h"
 
 namespace hopbench {
 namespace {
@@ -42,14 +42,6 @@ std::optional<std::vector<std::string>> notes_at_start(const RunFolder& folder) 
   std::vector<std::string> notes;
   for (const nlohmann::json& note : context.at("notes")) notes.push_back(printable(note.get<std::string>()));
   return notes;
-}
-
-// Keeps each note only below the first table that it belongs to, since the tables of one run share most notes.
-std::vector<Grid> said_once(std::vector<Grid> grids, std::set<std::string>& said) {
-  for (Grid& grid : grids) {
-    std::erase_if(grid.notes, [&](const std::string& note) { return !said.insert(note).second; });
-  }
-  return grids;
 }
 
 std::string run_junit(const std::vector<TrialRow>& rows) {
@@ -104,13 +96,14 @@ void check_outputs(const RunOptions& options, std::span<const std::string> input
 Outputs::Outputs(const RunOptions& options)
     : options_(options), columns_(options.wide ? kAnyWidth : terminal_columns(STDOUT_FILENO, kAnyWidth)) {}
 
-std::string Outputs::fitted_tables(const std::vector<Grid>& grids) {
+std::string Outputs::fitted_tables(std::vector<Table> tables) {
+  say_once(tables, said_);
   std::string text;
   std::vector<std::string> left_out;
-  for (const Grid& grid : said_once(grids, said_)) {
-    const Fitted table = fitted(grid, columns_, options_.colour);
-    text += table.text + "\n";
-    for (const std::string& name : table.left_out)
+  for (const Table& table : tables) {
+    const Fitted fit = fitted(table, columns_, options_.colour);
+    text += fit.text + "\n";
+    for (const std::string& name : fit.left_out)
       if (std::find(left_out.begin(), left_out.end(), name) == left_out.end()) left_out.push_back(name);
   }
   if (!left_out.empty())
@@ -121,14 +114,14 @@ std::string Outputs::fitted_tables(const std::vector<Grid>& grids) {
 }
 
 void Outputs::add(const Suite& suite, const RunFolder& folder) {
-  std::vector<Grid> grids = summarise(folder.rows(), suite.reference);
-  for (Grid& grid : skewed_who_pays(folder.rows())) grids.push_back(std::move(grid));
+  std::vector<Table> tables = summarise(folder.rows(), suite.reference);
+  for (Table& table : skewed_who_pays(folder.rows())) tables.push_back(std::move(table));
   std::set<std::string> in_this_summary;
-  grids = said_once(std::move(grids), in_this_summary);
-  for (Grid& grid : grids) grid = for_a_screen(std::move(grid));
-  std::string markdown, text = fitted_tables(grids);
-  for (const Grid& grid : grids) markdown += to_markdown(grid) + "\n";
-  grids_.insert(grids_.end(), grids.begin(), grids.end());
+  say_once(tables, in_this_summary);
+  for (Table& table : tables) table = for_a_screen(std::move(table));
+  std::string markdown, text = fitted_tables(tables);
+  for (const Table& table : tables) markdown += to_markdown(table) + "\n";
+  tables_.insert(tables_.end(), tables.begin(), tables.end());
   std::vector<std::string> notes = notes_at_start(folder).value_or(suite.notes);
   if (const std::string note = vector_rate_note(suite, folder.rows()); !note.empty()) notes.push_back(note);
   for (const std::string& note : notes) {
@@ -151,7 +144,7 @@ void Outputs::add(const Suite& suite, const RunFolder& folder) {
 }
 
 void Outputs::write() const {
-  if (options_.json) put(options_.json, run_to_json(rows_, context_, to_json(grids_)));
+  if (options_.json) put(options_.json, run_to_json(rows_, context_, to_json(tables_)));
   if (options_.csv) put(options_.csv, trials_csv(rows_));
   put(options_.markdown, markdown_);
   if (!options_.junit.empty()) put(options_.junit, run_junit(rows_));

@@ -29,12 +29,12 @@ class Outputs {
   void write_what_there_is() const;
 
  private:
-  std::string fitted_tables(const std::vector<Grid>& grids);
+  std::string fitted_tables(std::vector<Table> tables);
 
   const RunOptions& options_;
   const std::size_t columns_;  // of the terminal; without one, or with --wide, any number
   std::vector<TrialRow> rows_;
-  std::vector<Grid> grids_;
+  std::vector<Table> tables_;
   std::set<std::string> said_;  // notes that stand below an earlier table
   std::string context_, markdown_;
   std::optional<Error> broken_;

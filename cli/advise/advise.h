@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "backends/base/error.h"
+#include "backends/base/record/trial_row.h"
 #include "cli/commands/run.h"
 #include "cli/tell.h"
 #include "results/advice/advice.h"
@@ -44,9 +45,10 @@ int command_advise(const AdviseOptions& options);
 struct WhatifOptions {
   std::string cluster, scenario, present;
   SuiteOptions suite_options;
-  std::vector<int> without;        // workers
-  std::vector<std::string> ranks;  // "3=1x"
-  std::vector<std::string> links;  // "0-1=10Gbit/s"
+  std::vector<int> without;         // workers
+  std::vector<std::string> ranks;   // "3=1x"
+  std::vector<std::string> links;   // "0-1=10Gbit/s"
+  std::optional<std::string> json;  // absent, "-" (standard output), or a file
   int jobs = 0;
   bool colour = false;
 };

@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "backends/base/printable.h"
+#include "backends/base/record/kinds.h"
 #include "cli/advise/advise.h"
 #include "cli/commands/labels.h"
 #include "cli/install_paths.h"
@@ -18,7 +19,6 @@
 #include "results/arithmetic/steady.h"
 #include "results/files/context.h"
 #include "results/files/files.h"
-#include "results/files/kinds.h"
 #include "suites/advice/recording.h"
 #include "suites/tuning/calibrate_links.h"
 

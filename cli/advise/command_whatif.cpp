@@ -8,13 +8,13 @@
 #include <set>
 
 #include "backends/base/printable.h"
+#include "backends/base/record/kinds.h"
 #include "cli/advise/advise.h"
 #include "cli/install_paths.h"
 #include "cli/output_files.h"
 #include "cli/preflight.h"
 #include "cli/signals.h"
 #include "cli/tell.h"
-#include "results/files/kinds.h"
 #include "suites/advice/variations.h"
 #include "suites/trial/plan.h"
 
@@ -126,51 +126,52 @@ Rates rates_of(const std::vector<TrialSpec>& trials, const std::vector<Case>& ca
   return rates;
 }
 
-std::string ratio_text(const std::vector<double>& a, const std::vector<double>& b) {
-  const PairedRatio paired = paired_ratio(a, b);
-  const bool spread = paired.interval && paired.interval->high / paired.interval->low > 1.001;
-  return fmt::format("{:.4g}x{}", paired.ratio,
-                     spread ? fmt::format(" [{:.4g}, {:.4g}]", paired.interval->low, paired.interval->high) : "");
+/// Returns the ratio, with its interval if that is more than rounding.
+Cell ratio_cell(const std::vector<double>& a, const std::vector<double>& b) {
+  constexpr Format kFactor{[](double value) { return fmt::format("{:.4g}", value); }, "x"};
+  Number ratio = paired_ratio(a, b);
+  ratio.range.reset();
+  if (ratio.interval && ratio.interval->high / ratio.interval->low <= 1.001) ratio.interval.reset();
+  return {ratio, kFactor, "ratio"};
 }
 
-Grid slowdowns(const Rates& rates, int workers) {
-  Grid grid;
-  grid.title = "How much a worker alone slows the job";
-  grid.rows.push_back({"worker", "slowdown"});
+Table slowdowns(const Rates& rates, int workers) {
+  Table table{.title = "How much a worker alone slows the job", .columns = {"worker", "slowdown"}};
   for (int rank = 0; rank < workers; ++rank)
-    grid.rows.push_back({fmt::format("{}", rank), ratio_text(rates.at(kIdeal), rates.at(only(rank)))});
-  grid.facts.emplace_back(
+    table.rows.push_back({fmt::format("{}", rank), ratio_cell(rates.at(kIdeal), rates.at(only(rank)))});
+  table.fact(
       "slowdown: samples/s with ideal workers alone, over samples/s with this worker as recorded and all others ideal; "
       "[a, b]: 95 % interval over the repeats");
-  return grid;
+  return table;
 }
 
 std::string total_text(const Rates& rates) {
-  const double total = paired_ratio(rates.at(kIdeal), rates.at(kRecorded)).ratio;
-  std::string text =
-      "with ideal workers alone the job would be " + ratio_text(rates.at(kIdeal), rates.at(kRecorded)) + " as fast\n";
+  const double total = paired_ratio(rates.at(kIdeal), rates.at(kRecorded)).value;
+  std::string text = "with ideal workers alone the job would be " +
+                     ratio_cell(rates.at(kIdeal), rates.at(kRecorded)).text + " as fast\n";
   if (total < kNothing) text += "There is nothing to gain in data parallelism: unequal workers hardly slow this job.\n";
   return text;
 }
 
-Grid changes(const Rates& rates, const std::vector<Case>& cases, int workers) {
-  Grid grid;
-  grid.title = "Changes, one at a time";
-  grid.rows.push_back({"change", "samples/s", "for each worker"});
+Table changes(const Rates& rates, const std::vector<Case>& cases, int workers) {
+  Table table{.title = "Changes, one at a time", .columns = {"change", "samples/s", "for each worker"}};
   for (const Case& each : cases) {
     const std::vector<double>& changed = rates.at(each.name);
     std::vector<double> shared = changed;
     for (double& rate : shared) rate *= double(workers) / (workers - each.left_out);
-    grid.rows.push_back({each.name, ratio_text(changed, rates.at(kRecorded)), ratio_text(shared, rates.at(kRecorded))});
+    table.rows.push_back(
+        {each.name, ratio_cell(changed, rates.at(kRecorded)), ratio_cell(shared, rates.at(kRecorded))});
   }
-  grid.facts.emplace_back(
+  table.fact(
       "times those of the job as recorded; the same draws in each repeat; [a, b]: 95 % interval over the repeats");
-  return grid;
+  return table;
 }
 
 }  // namespace
 
 int command_whatif(const WhatifOptions& options) {
+  const OutputFile output{"--json", options.json};
+  check_output_files({&output, 1}, inputs_of({&options.cluster, 1}));
   count_interrupts();
   ClusterOptions wanted{options.suite_options, options.scenario, options.present, shipped_candidates()};
   wanted.compares = false;
@@ -190,9 +191,12 @@ int command_whatif(const WhatifOptions& options) {
   std::string text =
       fmt::format("{}, scenario {}: {} of {} workers, virtual time\nAn ideal gradient takes {:.4g} s; ",
                   printable(cluster.suite.file), trials.front().scenario_name, cluster.present, workers, ideal_s);
-  text += total_text(rates) + "\n" + to_text(slowdowns(rates, workers), options.colour);
-  if (!asked.empty()) text += "\n" + to_text(changes(rates, asked, workers), options.colour);
-  put("-", text);
+  text += total_text(rates);
+  std::vector<Table> tables{slowdowns(rates, workers)};
+  if (!asked.empty()) tables.push_back(changes(rates, asked, workers));
+  for (const Table& table : tables) text += "\n" + to_text(table, options.colour);
+  if (options.json != "-") put("-", text);
+  put(options.json, tables_document(tables));
   return static_cast<int>(ExitCode::kOk);
 }
 

@@ -4,12 +4,12 @@
 #include <algorithm>
 #include <map>
 
+#include "backends/base/record/kinds.h"
 #include "cli/advise/advise.h"
 #include "cli/preflight.h"
 #include "cli/tell.h"
 #include "results/arithmetic/curve.h"
-#include "results/arithmetic/sensitivity.h"
-#include "results/files/kinds.h"
+#include "results/tables/sensitivity.h"
 #include "suites/advice/variations.h"
 #include "suites/tuning/tune.h"
 

@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "backends/base/process/cores.h"
+#include "backends/base/record/kinds.h"
 #include "cli/advise/advise.h"
 #include "cli/commands/at_once.h"
 #include "cli/commands/labels.h"
@@ -15,8 +16,7 @@
 #include "cli/tell.h"
 #include "protocols/node/protocol.h"
 #include "results/arithmetic/steady.h"
-#include "results/files/kinds.h"
-#include "results/files/outcome.h"
+#include "results/files/fields.h"
 #include "results/tables/cost.h"
 #include "results/tables/terms.h"
 #include "suites/trial/execute.h"
@@ -51,11 +51,6 @@ double mean_staleness(const TrialRecord& record) {
     ++ranks;
   }
   return ranks > 0 ? sum / ranks : 0;
-}
-
-/// Returns a number of trials.csv; 0 if it is empty there.
-double number_of(const TrialRow& row, const char* column) {
-  return outcomes_of({&row, 1}).front().number(column).value_or(0);
 }
 
 }  // namespace
@@ -118,7 +113,7 @@ Candidate candidate_of(const std::vector<TrialSpec>& trials, const std::vector<c
       candidate.unsteady = candidate.unsteady || warning.kind == WarningKind::kNotSteady;
     candidate.gap_bound = record.gap_bound;
     candidate.leads = double(kIterationsPerLead * record.gap_bound) > facts_of(spec).measured_steps;
-    candidate.bytes_per_sample += number_of(*row, "bytes_per_sample") / double(rows.size());
+    candidate.bytes_per_sample += bytes_per_sample(record).value_or(0) / double(rows.size());
     candidate.staleness += mean_staleness(record) / double(rows.size());
     candidate.unheard = std::max(candidate.unheard, largest_unheard_share(record, spec.workers()));
     candidate.lost = std::max(candidate.lost, largest_lost_share(record));

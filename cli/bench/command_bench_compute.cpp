@@ -114,81 +114,79 @@ void print_vectors(const BandwidthBench& bench, const std::string& where) {
   if (!bench.read.empty())
     fmt::print("read {}, triad {}, sum of 4 {}, ", rate(bench.read), rate(bench.triad), rate(bench.sum));
   fmt::print("copy {} GB/s\n\n", rate(bench.copy));
-  Grid grid{.title = "vector operations", .notes = {}, .rows = {{"operation", "GB/s", "share", "of"}}};
+  Table table{.title = "vector operations", .columns = {"operation", "GB/s", "share", "of"}};
   for (const VectorBench& row : bench.operations) {
-    grid.rows.push_back({row.operation, spread(row.rates, 1e9, "{:.1f}"), percent(median(row.shares)), row.against});
+    table.rows.push_back({row.operation, spread(row.rates, 1e9, "{:.1f}"), percent(median(row.shares)), row.against});
   }
-  fmt::print("{}\n", to_text(grid, false));
+  fmt::print("{}\n", to_text(table, false));
 }
 
 void print_models(const std::vector<ModelBench>& models, const BenchComputeOptions& options) {
   const std::string with = options.backend == "cuda"
                                ? "cuda, " + options.precision
                                : fmt::format("{} thread{}", options.threads, options.threads == 1 ? "" : "s");
-  Grid grid{.title = fmt::format("a step (gradient): batch {}, {}", options.batch, with),
-            .notes = {},
-            .rows = {{"model", "parameters", "MFLOP", "ms", "GFLOP/s", "share of peak", "samples/s", "set-up ms",
-                      "first ms", "peak MiB", "idle MiB"}}};
+  Table table{.title = fmt::format("a step (gradient): batch {}, {}", options.batch, with),
+              .columns = {"model", "parameters", "MFLOP", "ms", "GFLOP/s", "share of peak", "samples/s", "set-up ms",
+                          "first ms", "peak MiB", "idle MiB"}};
   for (const ModelBench& m : models) {
     if (!m.skipped.empty()) {
-      grid.notes.push_back(fmt::format("{} was left out: {}", m.model, m.skipped));
+      table.note(fmt::format("{} was left out: {}", m.model, m.skipped));
       continue;
     }
     const double seconds = m.step.median_s();
-    grid.rows.push_back({m.model, fmt::format("{}", m.parameters), fmt::format("{:.1f}", m.flops / 1e6),
-                         spread(m.step.seconds, 1e-3, "{:.3g}"), fmt::format("{:.3g}", m.flops / seconds / 1e9),
-                         percent(m.step.share(m.flops)), fmt::format("{:.0f}", m.batch / seconds),
-                         fmt::format("{:.0f}", 1e3 * m.setup_s), fmt::format("{:.3g}", 1e3 * m.first_s),
-                         fmt::format("{:.0f}", m.peak_mib), fmt::format("{:.0f}", m.idle_mib)});
-    if (!m.device.empty()) grid.notes.push_back(m.model + ": " + m.device);
+    table.rows.push_back({m.model, fmt::format("{}", m.parameters), fmt::format("{:.1f}", m.flops / 1e6),
+                          spread(m.step.seconds, 1e-3, "{:.3g}"), fmt::format("{:.3g}", m.flops / seconds / 1e9),
+                          percent(m.step.share(m.flops)), fmt::format("{:.0f}", m.batch / seconds),
+                          fmt::format("{:.0f}", 1e3 * m.setup_s), fmt::format("{:.3g}", 1e3 * m.first_s),
+                          fmt::format("{:.0f}", m.peak_mib), fmt::format("{:.0f}", m.idle_mib)});
+    if (!m.device.empty()) table.note(m.model + ": " + m.device);
     if (m.step.disturbed > 0) {
-      grid.notes.push_back(
-          fmt::format("{}: {} of {} repeats waited for a core", m.model, m.step.disturbed, options.repeats));
+      table.note(fmt::format("{}: {} of {} repeats waited for a core", m.model, m.step.disturbed, options.repeats));
     }
   }
-  fmt::print("{}\n", to_text(grid, false));
+  fmt::print("{}\n", to_text(table, false));
 }
 
 void print_layers(const ModelBench& m) {
   if (m.layers.empty()) return;
   double whole = 0;
   for (const LayerBench& row : m.layers) whole += row.timings.median_s();
-  Grid grid{.title = fmt::format("{}, by layer: a ReLU behind a layer is in it where both are one", m.model),
-            .notes = {fmt::format("all of it: {:.3g} ms", 1e3 * whole)},
-            .rows = {{"layer", "direction", "ms", "GFLOP/s", "share of peak", "share of the step"}}};
+  Table table{.title = fmt::format("{}, by layer: a ReLU behind a layer is in it where both are one", m.model),
+              .columns = {"layer", "direction", "ms", "GFLOP/s", "share of peak", "share of the step"}};
+  table.note(fmt::format("all of it: {:.3g} ms", 1e3 * whole));
   for (const LayerBench& row : m.layers) {
     const double seconds = row.timings.median_s();
     const bool counts = row.flops > 0;
-    grid.rows.push_back({row.name, row.direction, spread(row.timings.seconds, 1e-3, "{:.3g}"),
-                         counts ? fmt::format("{:.3g}", row.flops / seconds / 1e9) : "",
-                         counts ? percent(row.timings.share(row.flops)) : "",
-                         fmt::format("{:.1f} %", 100 * seconds / whole)});
+    table.rows.push_back({row.name, row.direction, spread(row.timings.seconds, 1e-3, "{:.3g}"),
+                          counts ? fmt::format("{:.3g}", row.flops / seconds / 1e9) : "",
+                          counts ? percent(row.timings.share(row.flops)) : "",
+                          fmt::format("{:.1f} %", 100 * seconds / whole)});
   }
-  fmt::print("{}\n", to_text(grid, false));
+  fmt::print("{}\n", to_text(table, false));
 }
 
 void print_sparse(const std::vector<SparseBench>& benches, int batch) {
-  Grid grid{.title = fmt::format("linear models on sparse rows, by the hinge loss: batch {}, one thread, ns a non-zero",
-                                 batch),
-            .notes = {"reading: each weight of a batch once; gradient and step touch it twice and write it",
-                      "plain: gradient and step of SGD; lazy: with momentum 0.9 and weight decay"},
-            .rows = {{"data", "columns", "used", "non-zeros a row", "reading", "gradient", "step", "lazy step", "plain",
-                      "lazy"}}};
+  Table table{.title = fmt::format(
+                  "linear models on sparse rows, by the hinge loss: batch {}, one thread, ns a non-zero", batch),
+              .columns = {"data", "columns", "used", "non-zeros a row", "reading", "gradient", "step", "lazy step",
+                          "plain", "lazy"}};
+  table.note("reading: each weight of a batch once; gradient and step touch it twice and write it");
+  table.note("plain: gradient and step of SGD; lazy: with momentum 0.9 and weight decay");
   const auto both = [](const std::vector<double>& a, std::vector<double> b) {
     for (std::size_t i = 0; i < b.size(); ++i) b[i] += a[i];
     return spread(b, 1e-9, "{:.1f}");
   };
   for (const SparseBench& b : benches) {
     if (!b.skipped.empty()) {
-      grid.notes.push_back(fmt::format("{} was left out: {}", b.data, b.skipped));
+      table.note(fmt::format("{} was left out: {}", b.data, b.skipped));
       continue;
     }
-    grid.rows.push_back({b.data, fmt::format("{}", b.numbered), fmt::format("{}", b.columns),
-                         fmt::format("{:.0f}", b.row), spread(b.reading, 1e-9, "{:.1f}"),
-                         spread(b.gradient, 1e-9, "{:.1f}"), spread(b.step, 1e-9, "{:.1f}"),
-                         spread(b.lazy_step, 1e-9, "{:.1f}"), both(b.gradient, b.step), both(b.gradient, b.lazy_step)});
+    table.rows.push_back(
+        {b.data, fmt::format("{}", b.numbered), fmt::format("{}", b.columns), fmt::format("{:.0f}", b.row),
+         spread(b.reading, 1e-9, "{:.1f}"), spread(b.gradient, 1e-9, "{:.1f}"), spread(b.step, 1e-9, "{:.1f}"),
+         spread(b.lazy_step, 1e-9, "{:.1f}"), both(b.gradient, b.step), both(b.gradient, b.lazy_step)});
   }
-  fmt::print("{}\n", to_text(grid, false));
+  fmt::print("{}\n", to_text(table, false));
 }
 
 std::vector<std::string> models_asked(const BenchComputeOptions& options) {

@@ -140,21 +140,20 @@ std::string spread_text(const std::vector<double>& values, double unit, const ch
   return text(median(values)) + " (" + text(quantile(values, 0)) + " .. " + text(quantile(values, 1)) + ")";
 }
 
-Grid grid_of(const std::vector<Row>& rows, const BenchTransportOptions& options) {
-  Grid grid{.title = fmt::format("{}, {} ranks{}", rows[0].operation, options.ranks,
-                                 options.backend == "cuda" ? ", vectors on the GPU" : ""),
-            .notes = {},
-            .rows = {{"bytes", "count", "type", "way", "time_us", "algbw", "busbw", "wrong", "p50_us", "p99_us",
-                      "speed", "of"}}};
+Table table_of(const std::vector<Row>& rows, const BenchTransportOptions& options) {
+  Table table{.title = fmt::format("{}, {} ranks{}", rows[0].operation, options.ranks,
+                                   options.backend == "cuda" ? ", vectors on the GPU" : ""),
+              .columns = {"bytes", "count", "type", "way", "time_us", "algbw", "busbw", "wrong", "p50_us", "p99_us",
+                          "speed", "of"}};
   for (const Row& row : rows) {
-    grid.rows.push_back(
+    table.rows.push_back(
         {fmt::format("{}", row.bytes), fmt::format("{}", row.bytes / std::int64_t(sizeof(float))), "float", row.way,
          spread_text(row.times, 1e-6, "{:.1f}"), fmt::format("{:.3f}", row.algbw() / 1e9),
          fmt::format("{:.3f}", row.bus_factor * row.algbw() / 1e9), fmt::format("{}", row.wrong),
          fmt::format("{:.1f}", 1e6 * median(row.singles)), fmt::format("{:.1f}", 1e6 * quantile(row.singles, 0.99)),
          row.against.empty() ? "" : spread_text(row.shares, 0.01, "{:.0f}") + " %", row.against});
   }
-  return grid;
+  return table;
 }
 
 json to_json(const Row& row) {
@@ -213,7 +212,7 @@ int command_bench_transport(const BenchTransportOptions& options) {
   check(options);
   check_interface(options.interface);
   const std::vector<std::string> names = operations_asked(options);
-  std::vector<Grid> grids;
+  std::vector<Table> tables;
   json all = json::array();
   std::int64_t wrong = 0;
   for (const std::string& name : names) {
@@ -232,7 +231,7 @@ int command_bench_transport(const BenchTransportOptions& options) {
       wrong += row.wrong;
       all.push_back(to_json(row));
     }
-    grids.push_back(grid_of(rows, options));
+    tables.push_back(table_of(rows, options));
   }
   if (options.json) {
     fmt::print(
@@ -240,10 +239,10 @@ int command_bench_transport(const BenchTransportOptions& options) {
         json{{"schema_version", "1.0"}, {"context", json::parse(context_json({"bench", "transport"}))}, {"rows", all}}
             .dump(1));
   } else {
-    grids.back().notes = {
-        "time_us: of the slowest rank, median of the rounds (least .. most); algbw, busbw: GB/s of 10^9 bytes",
-        "wrong: numbers that came out wrong; p50, p99: of single operations, all rounds"};
-    for (const Grid& grid : grids) fmt::print("{}\n", to_text(grid, false));
+    tables.back().note(
+        "time_us: of the slowest rank, median of the rounds (least .. most); algbw, busbw: GB/s of 10^9 bytes");
+    tables.back().note("wrong: numbers that came out wrong; p50, p99: of single operations, all rounds");
+    for (const Table& table : tables) fmt::print("{}\n", to_text(table, false));
   }
   if (wrong == 0) return static_cast<int>(ExitCode::kOk);
   tell(fmt::format("hopbench: {} numbers came out wrong: do not trust this transport on this machine\n", wrong));

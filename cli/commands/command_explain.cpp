@@ -13,7 +13,6 @@
 #include "cli/commands.h"
 #include "results/files/columns.h"
 #include "results/tables/drawing.h"
-#include "results/tables/table.h"
 #include "results/tables/terms.h"
 
 namespace hopbench {
@@ -23,17 +22,20 @@ constexpr std::size_t kWidth = 98;  // of a definition, with its indent
 
 std::string paragraph(const std::string& text) { return "  " + fitted_text(text, kWidth); }
 
-std::string place_of(const TableWord& term) {
-  const std::string where = term.where;
-  if (where == "advice") return "a word of the tables of hopbench advise and whatif";
-  if (where == "figure") return "a figure of the protocol's own, a column of trials.csv (mean) and ranks.csv";
-  return where == "mark" ? "a mark" : "a " + where + " of the tables of hopbench run";
+/// Returns the words of the tables, then the columns of the files.
+std::vector<Column> all_words() {
+  std::vector<Column> words = table_words();
+  words.insert(words.end(), columns().begin(), columns().end());
+  return words;
 }
 
-std::string place_of(const Column& column) {
-  const std::string table = column.table;
-  const std::string unit = column.unit;
-  return "a column of " + (table.empty() ? "every file" : table) + (unit.empty() ? "" : ", in " + unit);
+std::string place_of(const Column& word) {
+  const std::string where = word.table, unit = word.unit;
+  if (where == "advice") return "a word of the tables of hopbench advise and whatif";
+  if (where == "figure") return "a figure of the protocol's own, a column of trials.csv (mean) and ranks.csv";
+  if (where == "mark") return "a mark";
+  if (where == "column" || where == "row" || where == "sign") return "a " + where + " of the tables of hopbench run";
+  return "a column of " + (where.empty() ? "every file" : where) + (unit.empty() ? "" : ", in " + unit);
 }
 
 bool alike(std::string_view a, std::string_view b) {
@@ -41,20 +43,15 @@ bool alike(std::string_view a, std::string_view b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(), same);
 }
 
-/// Returns all that the word is, a paragraph each; "" if it is nothing. A head as it is printed will do: "loss: mean /
-/// median / worst rank", "time held, s".
-std::string explanation_of_word(const std::string& written) {
-  const bool is_sign = written.starts_with('[') || written.starts_with('(');
-  std::string word = is_sign ? written : column_name(written);
-  if (!is_sign) word.erase(std::min(word.find(" ["), word.size()));  // "samples heard/s [90 %]" of advise
-  if (word.starts_with("gain over ")) word.erase(std::string("gain").size());
+/// Returns all that the word is, a paragraph each; "" if it is nothing. The head of a column as it is printed will do:
+/// "loss: mean / median / worst rank", "samples heard/s [90 %]", "gain over allreduce".
+std::string explanation_of_word(std::string word) {
+  if (word.starts_with("gain over ")) word = "gain";
   std::string text;
-  for (const TableWord& term : table_words()) {
-    if (alike(term.name, word)) text += fmt::format("{}: {}\n{}", term.name, place_of(term), paragraph(term.meaning));
-  }
-  for (const Column& column : columns()) {
-    if (alike(column.name, word))
-      text += fmt::format("{}: {}\n{}", column.name, place_of(column), paragraph(column.meaning));
+  for (const Column& known : all_words()) {
+    if (!alike(known.name, word) && (known.title == nullptr || !alike(known.title, word))) continue;
+    text += fmt::format("{}: {}\n{}", known.name, place_of(known), paragraph(known.meaning));
+    word = known.name;
   }
   for (const ListEntry& entry : find_in_lists(word))
     text += fmt::format("{}: in hopbench list {} -v\n{}", entry.name, entry.list, paragraph(entry.summary));
@@ -111,7 +108,7 @@ Error unknown(const std::string& word) {
 }
 
 void print_all() {
-  for (const TableWord& term : table_words()) fmt::print("{} ({})\n{}", term.name, term.where, paragraph(term.meaning));
+  for (const Column& word : table_words()) fmt::print("{} ({})\n{}", word.name, word.table, paragraph(word.meaning));
   fmt::print("\nColumns of trials.csv and the other files: hopbench list columns\n");
 }
 
@@ -119,9 +116,8 @@ void print_all() {
 
 std::vector<std::string> explainable() {
   std::vector<std::string> words;
-  for (const TableWord& term : table_words()) words.emplace_back(term.name);
-  for (const Column& column : columns()) {
-    if (std::find(words.begin(), words.end(), column.name) == words.end()) words.emplace_back(column.name);
+  for (const Column& word : all_words()) {
+    if (std::find(words.begin(), words.end(), word.name) == words.end()) words.emplace_back(word.name);
   }
   return words;
 }

@@ -15,7 +15,7 @@
 #include "results/report/report.h"
 #include "results/tables/cost.h"
 #include "results/tables/latex.h"
-#include "results/tables/table.h"
+#include "results/tables/summary.h"
 
 namespace hopbench {
 namespace {
@@ -66,14 +66,14 @@ std::vector<std::string> columns_of(const std::string& list) {
 }
 
 void write_tables(const ReportCommand& command, std::span<const TrialRow> rows, const std::string& reference) {
-  std::vector<Grid> grids = command.cost ? cost_grids(rows) : summarise(rows, reference);
+  std::vector<Table> tables = command.cost ? cost_tables(rows) : summarise(rows, reference);
   if (command.cost) {
     const PayersShown shown = command.workers ? PayersShown::kEachWorker : PayersShown::kSpread;
-    for (Grid& grid : who_pays_grids(rows, shown)) grids.push_back(std::move(grid));
+    for (Table& table : who_pays_tables(rows, shown)) tables.push_back(std::move(table));
   }
-  std::string text = command.latex ? to_latex(grids, columns_of(command.columns)) : "";
-  for (std::size_t i = 0; i < grids.size() && !command.latex; ++i)
-    text += (i > 0 ? "\n" : "") + to_text(for_a_screen(grids[i]), false);
+  std::string text = command.latex ? to_latex(tables, columns_of(command.columns)) : "";
+  for (std::size_t i = 0; i < tables.size() && !command.latex; ++i)
+    text += (i > 0 ? "\n" : "") + to_text(for_a_screen(tables[i]), false);
   put(command.output.empty() ? "-" : command.output, text);
 }
 

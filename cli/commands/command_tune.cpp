@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <map>
 
+#include "backends/base/record/kinds.h"
 #include "cli/commands/labels.h"
 #include "cli/commands/progress.h"
 #include "cli/commands/run.h"
@@ -15,10 +16,9 @@
 #include "cli/preflight.h"
 #include "cli/signals.h"
 #include "cli/tell.h"
-#include "results/arithmetic/sensitivity.h"
 #include "results/files/context.h"
 #include "results/files/files.h"
-#include "results/files/kinds.h"
+#include "results/tables/sensitivity.h"
 #include "suites/trial/execute.h"
 #include "suites/tuning/tune.h"
 
@@ -149,7 +149,7 @@ std::vector<TrialSpec> specs_of(const Tuning& tuning) {
 }
 
 int conclude(const TuneOptions& options, const Tuning& tuning, const TuneOutcome& outcome, const Files& files) {
-  fmt::print("{}", to_text(sensitivity_grid(outcome.sensitivity), options.colour));
+  fmt::print("{}", to_text(sensitivity_table(outcome.sensitivity), options.colour));
   std::fflush(stdout);
   for (const std::string& warning : sensitivity_warnings(outcome.sensitivity)) tell("warning: " + warning + "\n");
   const std::string text =

@@ -8,8 +8,8 @@
 #include <cstdio>
 
 #include "backends/base/printable.h"
+#include "backends/base/record/kinds.h"
 #include "cli/terminal.h"
-#include "results/files/kinds.h"
 #include "results/report/chart.h"
 
 namespace hopbench {

@@ -64,16 +64,16 @@ int command_baseline_save(const BaselineCommand& options) {
 }
 
 int command_baseline_list(const BaselineCommand& options) {
-  Grid grid{"", {}, {{"baseline", "suite", "trials", "saved", "by"}}};
+  Table table{.columns = {"baseline", "suite", "trials", "saved", "by"}};
   for (const Baseline& b : list_baselines(options.baselines)) {
     const BaselineSave& last = b.history.back();
-    grid.rows.push_back({b.name, b.suite, fmt::format("{}", b.trials), last.time, last.version});
+    table.rows.push_back({b.name, b.suite, fmt::format("{}", b.trials), last.time, last.version});
   }
-  if (grid.rows.size() == 1) {
+  if (table.rows.empty()) {
     tell(fmt::format("no baseline in {}: hopbench baseline save NAME DIR\n", options.baselines));
     return 0;
   }
-  fmt::print("{}", to_text(grid, false));
+  fmt::print("{}", to_text(table, false));
   return 0;
 }
 

@@ -59,31 +59,33 @@ Results load(const std::string& what, const CompareCommand& options) {
 }  // namespace
 
 int command_compare(const CompareCommand& options) {
-  const OutputFile outputs[] = {{"--csv", options.csv}, {"--markdown", options.markdown}};
+  const OutputFile outputs[] = {{"--csv", options.csv}, {"--json", options.json}, {"--markdown", options.markdown}};
   check_output_files(outputs, inputs_of(options.results));
   const Results base = load(options.results.front(), options);
   const double threshold = options.threshold.value_or(options.fail_above.value_or(5)) / 100;
-  const CompareOptions how{threshold, options.any_context, false};
+  const CompareOptions how{.threshold = threshold, .any_context = options.any_context};
   std::vector<Compared> heads;
   for (std::size_t i = 1; i < options.results.size(); ++i) {
     heads.push_back({options.results[i], compare(base, load(options.results[i], options), how)});
   }
   if (!compared_at_all(heads)) throw nothing_compared(base.name, heads);
   std::string text, markdown;
-  for (const Grid& grid : comparison_grids(base.name, heads)) {
-    text += to_text(grid, options.colour) + "\n";
-    markdown += to_markdown(grid) + "\n";
+  const std::vector<Table> tables = comparison_tables(base.name, heads);
+  for (const Table& table : tables) {
+    text += to_text(table, options.colour) + "\n";
+    markdown += to_markdown(table) + "\n";
   }
   const std::string slow = too_slow(heads, options), end = coverage_text(heads) + slow;
   text += end;
   markdown += "```\n" + end + "```\n";
   const auto taken = [](const std::optional<std::string>& where) { return where && *where == "-"; };
-  if (!taken(options.csv) && !taken(options.markdown)) {
+  if (!taken(options.csv) && !taken(options.markdown) && !taken(options.json)) {
     put("-", text);
   } else {
     tell(slow);
   }
   put(options.csv, comparison_csv(heads));
+  put(options.json, tables_document(tables));
   put(options.markdown, markdown);
   return static_cast<int>(slow.empty() ? ExitCode::kOk : ExitCode::kRegression);
 }

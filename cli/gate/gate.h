@@ -19,7 +19,7 @@ struct CompareCommand {
   std::optional<double> threshold;   // percent; absent: fail_above, else 5
   std::optional<double> fail_above;  // percent
   bool any_context = false;
-  std::optional<std::string> csv, markdown;  // absent, "-" (standard output), or a file
+  std::optional<std::string> csv, json, markdown;  // absent, "-" (standard output), or a file
   bool colour = false;
 };
 /// Prints one row for each scenario and variant. Exit code 0, or 1 if `fail_above` is set and a row is slower by more

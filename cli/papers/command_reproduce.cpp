@@ -14,7 +14,7 @@
 #include "cli/papers/paper.h"
 #include "cli/signals.h"
 #include "cli/tell.h"
-#include "results/files/csv.h"
+#include "results/files/columns.h"
 #include "results/files/files.h"
 
 namespace hopbench {
@@ -119,8 +119,10 @@ double minutes_since(std::chrono::steady_clock::time_point start) {
 
 void check_metrics(const Paper& paper) {
   std::vector<std::string> columns;
-  const std::vector<Outcome> any = outcomes_of(std::vector<TrialRow>(1));
-  for (const auto& [name, cell] : any.front().cells) columns.push_back(name);
+  for (const Column& column : hopbench::columns()) {
+    if (column.table == std::string_view() || column.table == std::string_view("trials.csv"))
+      columns.emplace_back(column.name);
+  }
   Mistakes mistakes;
   for (std::size_t i = 0; i < paper.claims.size(); ++i) {
     const std::string& metric = paper.claims[i].metric;

@@ -109,7 +109,7 @@ std::string command_of(const Paper& paper, const Claim& claim, const std::string
 }
 
 std::string papers_text(const std::vector<Paper>& papers) {
-  Grid grid{"", {}, {{"paper", "venue", "claims", "smoke", "full", "data"}}};
+  Table table{.columns = {"paper", "venue", "claims", "smoke", "full", "data"}};
   for (const Paper& paper : papers) {
     double smoke = 0, full = 0;
     std::vector<std::string> data;
@@ -122,10 +122,10 @@ std::string papers_text(const std::vector<Paper>& papers) {
         if (std::find(data.begin(), data.end(), told) == data.end()) data.push_back(told);
       }
     }
-    grid.rows.push_back({paper.name, paper.venue, fmt::format("{}", paper.claims.size()), minutes_text(smoke),
-                         minutes_text(full), data.empty() ? "drawn" : join(data, ", ")});
+    table.rows.push_back({paper.name, paper.venue, fmt::format("{}", paper.claims.size()), minutes_text(smoke),
+                          minutes_text(full), data.empty() ? "drawn" : join(data, ", ")});
   }
-  return to_text(grid, false);
+  return to_text(table, false);
 }
 
 std::string claims_text(const Paper& paper) {

@@ -74,10 +74,10 @@ void check_alike(const Part& a, const Part& b) {
 
 /// Returns where the results of two rows differ ("samples_per_s: 12; 13"), or "". Measurements of the host may differ.
 std::string row_difference(const TrialRow& a, const TrialRow& b) {
-  const auto one = trial_cells({&a, 1}).front(), other = trial_cells({&b, 1}).front();
-  for (const auto& [column, text] : one) {
+  const TrialCells one = trial_cells(std::vector{&a}).front(), other = trial_cells(std::vector{&b}).front();
+  for (const auto& [column, value] : one) {
     const auto theirs = other.find(column);
-    const std::string then = theirs == other.end() ? "" : theirs->second;
+    const std::string text = value.text, then = theirs == other.end() ? "" : theirs->second.text;
     if (text != then) return fmt::format("{}: {}; {}", column, quotable(text), quotable(then));
   }
   if (one.size() != other.size()) return "they have other columns";

@@ -108,9 +108,9 @@ struct AdviceReport {
 };
 
 /// Returns the ranking as a table.
-Grid advice_grid(const Advice& advice);
+Table advice_table(const Advice& advice);
 /// Returns the times to the target loss as a table, the shortest first; each line names the model that learned.
-Grid learning_grid(const AdviceReport& report);
+Table learning_table(const AdviceReport& report);
 /// Returns the sentences that answer the question. They qualify what they name: what one of class 2 changes, the
 /// changes of the machines with which it would be slower than the present protocol, and if it is experimental, was not
 /// steady, or leads.

@@ -16,18 +16,17 @@ chart::Bar gain_bar(const std::string& name, double gain) {
   return bar;
 }
 
-std::string number(double value) { return fmt::format("{}", value); }
-
 report::Figure gains_figure(const Advice& advice) {
   report::Figure figure;
   chart::BarChart bars{"Gain over " + advice.present, "times the samples/s of " + advice.present, {}, 1.0};
-  figure.data.push_back({"variant", "gain", "low", "high"});
+  figure.data.columns = {"variant", "gain", "low", "high"};
   for (const Ranked& one : advice.ranking) {
     chart::Bar bar = gain_bar(one.of.label, one.gain);
     bar.spread = one.gains;
     bar.reference = one.of.label == advice.present;
     bars.bars.push_back(std::move(bar));
-    figure.data.push_back({one.of.label, number(one.gain), number(one.gains.low), number(one.gains.high)});
+    figure.data.rows.push_back(
+        {one.of.label, report::exact(one.gain), report::exact(one.gains.low), report::exact(one.gains.high)});
   }
   figure.title = bars.title;
   figure.svg = chart::bars_svg(bars);
@@ -39,12 +38,12 @@ report::Figure dependence_figure(const AdviceReport& of) {
   report::Figure figure;
   const Ranked& nearest = of.advice.nearest();
   chart::BarChart bars{"What the gain of " + nearest.of.label + " depends on", "gain", {}, 1.0};
-  figure.data.push_back({"change", "gain", "fastest"});
+  figure.data.columns = {"change", "gain", "fastest"};
   bars.bars.push_back(gain_bar("as described", nearest.gain));
   bars.bars.back().reference = true;
   for (const Dependence& one : of.depends) {
     bars.bars.push_back(gain_bar(one.what, one.gain));
-    figure.data.push_back({one.what, number(one.gain), one.leader});
+    figure.data.rows.push_back({one.what, report::exact(one.gain), one.leader});
   }
   figure.title = bars.title;
   figure.svg = chart::bars_svg(bars);
@@ -65,15 +64,15 @@ std::string advice_html(const AdviceReport& of, const std::string& made_by) {
   page.section("answer", "Answer");
   page.paragraph(advice_answer(of));
   for (const std::string& fact : of.facts) page.paragraph(fact);
-  const Grid grid = advice_grid(of.advice);
+  const Table table = advice_table(of.advice);
   page.section("ranking", "Ranking");
-  page.table(grid.rows);
-  for (const std::string& note : grid.notes) page.paragraph(note);
+  page.table(table);
+  for (const std::string& note : notes_of(table)) page.paragraph(note);
   if (!of.learning.empty()) {
-    const Grid learning = learning_grid(of);
+    const Table learning = learning_table(of);
     page.section("learning", learning.title);
-    page.table(learning.rows);
-    for (const std::string& fact : learning.facts) page.paragraph(fact);
+    page.table(learning);
+    for (const std::string& fact : notes_of(learning)) page.paragraph(fact);
   }
   page.section("figures", "Figures");
   page.begin_figures();

@@ -9,6 +9,8 @@
 
 #include "backends/base/text.h"
 #include "results/advice/advice.h"
+#include "results/files/record_json.h"
+#include "results/tables/terms.h"
 
 namespace hopbench {
 namespace {
@@ -17,9 +19,12 @@ using Json = nlohmann::ordered_json;
 
 constexpr double kUnreached = std::numeric_limits<double>::infinity();
 
-std::string gain_text(double gain, const Interval& range) {
-  return fmt::format("{:.3g}x [{:.3g}, {:.3g}]", gain, range.low, range.high);
-}
+constexpr Format kRate{[](double rate) { return fmt::format("{:.4g}", rate); }};
+constexpr Format kBytes{[](double bytes) { return fmt::format("{:.3g}", bytes); }};
+constexpr Format kGain{[](double gain) { return fmt::format("{:.3g}", gain); }, "x"};
+
+Number rate_of(const Ranked& one) { return {one.rate, int(one.of.rates.size()), one.rates}; }
+Number gain_of(const Ranked& one) { return {one.gain, int(one.of.rates.size()), one.gains}; }
 
 std::string share_text(double share) { return share < 0.0005 ? "0" : fmt::format("{:.1f} %", 100 * share); }
 
@@ -31,11 +36,12 @@ std::string verdict_of(const Ranked& one, const Advice& advice) {
   return is(advice.best) ? "recommended" : is(advice.beside) ? "check convergence" : "";
 }
 
-std::vector<std::string> row_of(const Ranked& one, const Advice& advice) {
+TableRow row_of(const Ranked& one, const Advice& advice) {
   return {one.of.label,
-          fmt::format("{:.4g} [{:.4g}, {:.4g}]", one.rate, one.rates.low, one.rates.high),
-          one.of.label == advice.present ? "1" : gain_text(one.gain, one.gains),
-          fmt::format("{:.3g}", one.of.bytes_per_sample),
+          {rate_of(one), kRate, "mean"},
+          one.of.label == advice.present ? Cell("1", {1, int(one.of.rates.size())}, "ratio")
+                                         : Cell(gain_of(one), kGain, "ratio"),
+          {{one.of.bytes_per_sample, 1}, kBytes, "mean"},
           one.of.gap_bound < 0 ? "?" : fmt::format("{}", one.of.gap_bound),
           fmt::format("{:.1f}", std::abs(one.of.staleness) < 0.05 ? 0.0 : one.of.staleness),
           share_text(one.of.unheard),
@@ -95,33 +101,37 @@ std::vector<std::string> sources_text(const Advice& advice) {
 
 }  // namespace
 
-Grid advice_grid(const Advice& advice) {
-  Grid grid;
-  grid.rows.push_back({"variant", "samples heard/s [90 %]", "gain over " + advice.present + " [90 %]", "bytes/sample",
-                       "ahead at most", "staleness", "unheard", "lost", "class", "verdict"});
-  for (const Ranked& one : advice.ranking) grid.rows.push_back(row_of(one, advice));
-  grid.notes.emplace_back(
+Table advice_table(const Advice& advice) {
+  Table table{.columns = listed({"variant", "samples heard/s", "gain", "bytes/sample", "ahead at most", "staleness",
+                                 "unheard", "lost", "class", "verdict"})};
+  table.columns[2].title = "gain over " + advice.present + " [90 %]";
+  for (const Ranked& one : advice.ranking) table.rows.push_back(row_of(one, advice));
+  table.note(
       "class: 1 makes the updates of all-reduce up to rounding; 2 uses every gradient within a known lead, but "
       "averages "
       "later, compresses, or makes other steps; 3 is the rest: work is left out or lost, or no bound is known");
-  if (const std::string note = outside_text(advice); !note.empty()) grid.notes.push_back(note);
+  if (const std::string note = outside_text(advice); !note.empty()) table.note(note);
   std::vector<std::string> unsteady;
   for (const Ranked& one : advice.ranking) {
     if (one.of.unsteady) unsteady.push_back(one.of.label);
   }
   if (!unsteady.empty())
-    grid.notes.push_back("not steady in some repeats, so a longer run (run.iterations) may have another rate: " +
-                         join(unsteady, ", "));
-  for (std::string& line : sources_text(advice)) grid.notes.push_back(std::move(line));
-  return grid;
+    table.note("not steady in some repeats, so a longer run (run.iterations) may have another rate: " +
+               join(unsteady, ", "));
+  for (std::string& line : sources_text(advice)) table.note(std::move(line));
+  return table;
 }
 
-Grid learning_grid(const AdviceReport& report) {
-  Grid grid;
-  grid.title = fmt::format("Time to a loss of {:.4g} of {}, which stands in for the job's model", report.target_loss,
-                           report.stand_in);
-  grid.rows.push_back({"variant", "learned by", "time to target, s", "samples to target",
-                       "over " + report.advice.present, "learning rate"});
+Table learning_table(const AdviceReport& report) {
+  Table table;
+  table.title = fmt::format("Time to a loss of {:.4g} of {}, which stands in for the job's model", report.target_loss,
+                            report.stand_in);
+  table.columns = {"variant",
+                   "learned by",
+                   listed("time to target"),
+                   "samples to target",
+                   {"speed-up", "over " + report.advice.present},
+                   "learning rate"};
   const auto median_of = [](const std::vector<double>& values) { return values.empty() ? kUnreached : median(values); };
   const auto present = std::find_if(report.learning.begin(), report.learning.end(),
                                     [&](const Learning& one) { return one.label == report.advice.present; });
@@ -132,16 +142,16 @@ Grid learning_grid(const AdviceReport& report) {
   for (const Learning& one : sorted) {
     const double time = median_of(one.times);
     const bool reached = std::isfinite(time);
-    grid.rows.push_back({one.label, report.stand_in,
-                         reached               ? fmt::format("{:.4g}", time)
-                         : one.failure.empty() ? "not reached"
-                                               : "failed",
-                         reached ? fmt::format("{:.4g}", median_of(one.samples)) : "",
-                         reached && std::isfinite(against) ? fmt::format("{:.3g}x", against / time) : "",
-                         fmt::format("{:.3g}{}", one.lr, one.edge ? " (edge)" : "")});
+    table.rows.push_back({one.label, report.stand_in,
+                          reached               ? fmt::format("{:.4g}", time)
+                          : one.failure.empty() ? "not reached"
+                                                : "failed",
+                          reached ? fmt::format("{:.4g}", median_of(one.samples)) : "",
+                          reached && std::isfinite(against) ? fmt::format("{:.3g}x", against / time) : "",
+                          fmt::format("{:.3g}{}", one.lr, one.edge ? " (edge)" : "")});
   }
-  grid.facts.push_back("learning does not transfer by itself: another model may rank the variants differently");
-  return grid;
+  table.fact("learning does not transfer by itself: another model may rank the variants differently");
+  return table;
 }
 
 namespace {
@@ -182,7 +192,7 @@ std::string stay_text(const Advice& advice) {
   const bool close = nearest.of.label != advice.present && nearest.gains.high >= 1;
   return fmt::format(
       "Stay with {}: no protocol of class 1 or 2 is faster beyond doubt.{}", advice.present,
-      close ? fmt::format(" The nearest is {}, {}.", nearest.of.label, gain_text(nearest.gain, nearest.gains)) : "");
+      close ? fmt::format(" The nearest is {}, {}.", nearest.of.label, text_of(gain_of(nearest), kGain)) : "");
 }
 
 }  // namespace
@@ -211,8 +221,8 @@ std::string advice_answer(const AdviceReport& report) {
 std::string advice_text(const AdviceReport& report, bool colour) {
   std::string text = report.title + "\n";
   for (const std::string& fact : report.facts) text += "  " + fact + "\n";
-  text += "\n" + to_text(advice_grid(report.advice), colour) + "\n" + advice_answer(report) + "\n";
-  if (!report.learning.empty()) text += "\n" + to_text(learning_grid(report), colour);
+  text += "\n" + to_text(advice_table(report.advice), colour) + "\n" + advice_answer(report) + "\n";
+  if (!report.learning.empty()) text += "\n" + to_text(learning_table(report), colour);
   for (const auto& [title, lines] : sections_of(report)) {
     if (lines.empty()) continue;
     text += "\n" + title + ":\n";
@@ -225,8 +235,8 @@ std::string advice_text(const AdviceReport& report, bool colour) {
 std::string advice_markdown(const AdviceReport& report) {
   std::string text = "# " + markdown_cell(report.title) + "\n\n";
   for (const std::string& fact : report.facts) text += "* " + markdown_cell(fact) + "\n";
-  text += "\n" + to_markdown(advice_grid(report.advice)) + "\n**" + markdown_cell(advice_answer(report)) + "**\n";
-  if (!report.learning.empty()) text += "\n" + to_markdown(learning_grid(report));
+  text += "\n" + to_markdown(advice_table(report.advice)) + "\n**" + markdown_cell(advice_answer(report)) + "**\n";
+  if (!report.learning.empty()) text += "\n" + to_markdown(learning_table(report));
   for (const auto& [title, lines] : sections_of(report)) {
     if (lines.empty()) continue;
     text += "\n## " + markdown_cell(title) + "\n\n";
@@ -289,7 +299,8 @@ std::string advice_json(const AdviceReport& report) {
     depends.push_back({{"what", one.what}, {"gain", one.gain}, {"fastest", one.leader}});
   for (const Measurement& one : report.to_measure) measurements.push_back({{"what", one.what}, {"worth", one.worth}});
   for (const Candidate& one : advice.failed) failed.push_back({{"variant", one.label}, {"why", one.failure}});
-  const Json all{{"title", report.title},
+  const Json all{{"schema_version", kSchemaVersion},
+                 {"title", report.title},
                  {"facts", report.facts},
                  {"answer", advice_answer(report)},
                  {"present", advice.present},

@@ -8,10 +8,15 @@
 namespace hopbench {
 namespace {
 
+constexpr const char* kSlowdown = "slowdown, rank ";
+
 std::int64_t ns(Time time) { return time.time_since_epoch().count(); }
 Time time_of(std::int64_t ns) { return Time{Duration{ns}}; }
 
 }  // namespace
+
+std::string slowdown_of(int rank) { return kSlowdown + std::to_string(rank); }
+bool is_slowdown(std::string_view use) { return use.starts_with(kSlowdown); }
 
 std::int64_t CriticalPath::place_of(const char* reason) {
   const auto known = std::find(reasons_.begin(), reasons_.end(), reason);
@@ -123,8 +128,7 @@ class CriticalPath::Walk {
     if (!work.gradient) return spend("vector operations", work.begin);
     const Duration whole = work.end - work.begin, done = time_ - work.begin;
     const Duration delay = scaled(work.delay, double(done.count()) / double(whole.count()));
-    if (delay > Duration{})
-      spend("slowdown, rank " + std::to_string(number_of_ ? number_of_(rank_) : rank_), time_ - delay);
+    if (delay > Duration{}) spend(slowdown_of(number_of_ ? number_of_(rank_) : rank_), time_ - delay);
     spend("compute", work.begin);
   }
 

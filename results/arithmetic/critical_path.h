@@ -10,6 +10,7 @@
 #include <functional>
 #include <map>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -18,6 +19,11 @@
 #include "results/arithmetic/trail.h"
 
 namespace hopbench {
+
+/// Returns the name of the time by which a slowdown made a rank's gradients longer: "slowdown, rank 3".
+std::string slowdown_of(int rank);
+/// Returns true for such a name.
+bool is_slowdown(std::string_view use);
 
 class CriticalPath : public Observer {
  public:

@@ -4,8 +4,8 @@
 #include <optional>
 #include <string_view>
 
+#include "backends/base/record/trial_row.h"
 #include "results/arithmetic/statistics.h"
-#include "results/files/run_folder.h"
 
 namespace hopbench {
 

@@ -2,10 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdint>
-#include <cstdlib>
 #include <limits>
-#include <numeric>
 
 #include "backends/base/error.h"
 
@@ -49,17 +46,10 @@ std::vector<double> log_ratios(std::span<const double> a, std::span<const double
   return logs;
 }
 
-/// Returns twice the rank of every value of a, then of b, among all: whole numbers even if equal values share a rank.
-std::vector<int> doubled_ranks(std::span<const double> a, std::span<const double> b) {
-  std::vector<double> all(a.begin(), a.end());
-  all.insert(all.end(), b.begin(), b.end());
-  const std::vector<double> order = sorted(all);
-  std::vector<int> ranks;
-  for (const double value : all) {
-    const auto [first, last] = std::equal_range(order.begin(), order.end(), value);
-    ranks.push_back(static_cast<int>((first - order.begin()) + (last - order.begin())) + 1);
-  }
-  return ranks;
+std::optional<Interval> range_of(std::span<const double> values) {
+  if (values.size() < 2) return std::nullopt;
+  const auto [least, most] = std::minmax_element(values.begin(), values.end());
+  return Interval{*least, *most};
 }
 
 std::optional<double> fitted_crossing(std::span<const double> x, std::span<const double> loss, double target) {
@@ -138,12 +128,15 @@ std::optional<Interval> median_interval(std::span<const double> values) {
   return Interval{v[std::size_t(k - 1)], v[std::size_t(n - k)]};
 }
 
-PairedRatio paired_ratio(std::span<const double> a, std::span<const double> b) {
-  PairedRatio result;
-  result.n = static_cast<int>(a.size());
-  result.ratio = std::exp(mean_of(log_ratios(a, b)));
-  result.interval = ratio_interval(a, b, 0.025);
-  return result;
+Number median_of(std::span<const double> values) {
+  return {median(values), static_cast<int>(values.size()), median_interval(values), range_of(values)};
+}
+
+Number paired_ratio(std::span<const double> a, std::span<const double> b) {
+  std::vector<double> ratios;
+  for (std::size_t i = 0; i < a.size(); ++i) ratios.push_back(a[i] / b[i]);
+  return {std::exp(mean_of(log_ratios(a, b))), static_cast<int>(a.size()), ratio_interval(a, b, 0.025),
+          range_of(ratios)};
 }
 
 std::optional<Interval> ratio_interval(std::span<const double> a, std::span<const double> b, double tail) {
@@ -152,31 +145,6 @@ std::optional<Interval> ratio_interval(std::span<const double> a, std::span<cons
   const auto n = static_cast<int>(logs.size());
   const double centre = mean_of(logs), half = t_quantile(1 - tail, n - 1) * deviation(logs) / std::sqrt(n);
   return Interval{std::exp(centre - half), std::exp(centre + half)};
-}
-
-double u_test(std::span<const double> a, std::span<const double> b) {
-  if (a.empty() || b.empty()) return kNaN;
-  const std::vector<int> ranks = doubled_ranks(a, b);
-  const auto sum = [](auto begin, auto end) { return std::accumulate(begin, end, 0); };
-  const int all = sum(ranks.begin(), ranks.end()), ours = sum(ranks.begin(), ranks.begin() + std::ptrdiff_t(a.size()));
-  // ways[k][s]: the share of the choices of k of the values seen so far whose doubled ranks sum up to s.
-  std::vector<std::vector<double>> ways(a.size() + 1, std::vector<double>(std::size_t(all) + 1));
-  ways[0][0] = 1;
-  for (const int rank : ranks) {
-    for (std::size_t k = a.size(); k >= 1; --k) {
-      for (int s = all; s >= rank; --s) ways[k][std::size_t(s)] += ways[k - 1][std::size_t(s - rank)];
-    }
-  }
-  // The mean sum of a choice is its share of all ranks. Both sides are taken times the number of values, to stay whole.
-  const auto values = static_cast<std::int64_t>(ranks.size());
-  const std::int64_t mean = std::int64_t{all} * static_cast<std::int64_t>(a.size());
-  const auto off = [&](int s) { return std::abs(s * values - mean); };
-  double as_far = 0, total = 0;
-  for (int s = 0; s <= all; ++s) {
-    total += ways.back()[std::size_t(s)];
-    if (off(s) >= off(ours)) as_far += ways.back()[std::size_t(s)];
-  }
-  return as_far / total;
 }
 
 std::vector<double> fit_falling(std::span<const double> y) {

@@ -1,6 +1,7 @@
 // The few statistics that tables use, each with the rule for when it may be shown (fairness section 5).
 #pragma once
 
+#include <limits>
 #include <optional>
 #include <span>
 #include <vector>
@@ -21,22 +22,26 @@ struct Interval {
 /// Returns the narrowest pair of order statistics that covers the median with at least 95 %; nothing below 6 values.
 std::optional<Interval> median_interval(std::span<const double> values);
 
-/// A ratio of paired measurements: the geometric mean of a[i] / b[i], and the two-sided 95 % t-interval of the log
-/// ratios from 3 pairs. All measurements are positive. NaN without pairs.
-struct PairedRatio {
-  int n = 0;
-  double ratio = 0;
-  std::optional<Interval> interval;  // nothing below 3 pairs
+/// A number computed from several values, and how certain it is.
+struct Number {
+  double value = std::numeric_limits<double>::quiet_NaN();
+  int n = 0;                                    // values, or pairs of them
+  std::optional<Interval> interval{}, range{};  // 95 %; from the smallest to the largest of at least two
+  bool beyond = false;                          // the value is a lower bound
+
+  const std::optional<Interval>& spread() const { return interval ? interval : range; }
 };
-PairedRatio paired_ratio(std::span<const double> a, std::span<const double> b);
+
+/// Returns the median, with its interval and range. NaN without values.
+Number median_of(std::span<const double> values);
+
+/// Returns the ratio of paired measurements: the geometric mean of a[i] / b[i], its two-sided 95 % t-interval (from 3
+/// pairs), and its range. All measurements are positive. NaN without pairs.
+Number paired_ratio(std::span<const double> a, std::span<const double> b);
 
 /// Returns the t-interval of the geometric mean of a[i] / b[i] with `tail` beyond either end: 0.025 is the two-sided 95
 /// % interval, 0.05 gives one-sided 95 % bounds. Nothing below 3 pairs.
 std::optional<Interval> ratio_interval(std::span<const double> a, std::span<const double> b, double tail);
-
-/// Does an exact two-sided Mann-Whitney U-test: returns the probability that two samples of one distribution differ in
-/// their ranks at least as much as a and b do. Equal values share the mean of their ranks. NaN if one is empty.
-double u_test(std::span<const double> a, std::span<const double> b);
 
 /// Returns the least-squares fit that never rises (pool adjacent violators), weights equal.
 std::vector<double> fit_falling(std::span<const double> y);

@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "backends/base/record/kinds.h"
 #include "results/arithmetic/statistics.h"
-#include "results/files/kinds.h"
 
 namespace hopbench {
 namespace {

@@ -12,7 +12,7 @@ namespace {
 /// A column of the file, such as "figure: f" for the listed "figure: NAME".
 struct WrittenColumn {
   std::string title;
-  std::function<std::string(const TableLine&)> cell;
+  std::function<CsvValue(const TableLine&)> cell;
 };
 
 template <class Record, class RecordOf>
@@ -49,7 +49,7 @@ std::string csv_of(const char* table, const std::vector<TableLine>& lines) {
   };
   for (const WrittenColumn& column : columns) add(column, column.title);
   for (const TableLine& line : lines) {
-    for (const WrittenColumn& column : columns) add(column, column.cell(line));
+    for (const WrittenColumn& column : columns) add(column, column.cell(line).text);
   }
   return text;
 }
@@ -61,12 +61,6 @@ std::vector<const TrialRow*> in_order(std::span<const TrialRow> rows) {
     return std::tie(a->labels.order, a->record.id) < std::tie(b->labels.order, b->record.id);
   });
   return sorted;
-}
-
-std::vector<TableLine> lines_of_trials(std::span<const TrialRow> rows) {
-  std::vector<TableLine> lines;
-  for (const TrialRow* row : in_order(rows)) lines.push_back({row});
-  return lines;
 }
 
 /// Returns the row of host.csv for the whole trial.
@@ -91,7 +85,11 @@ RankRecord host_of(const TrialRecord& trial) {
 
 }  // namespace
 
-std::string trials_csv(std::span<const TrialRow> rows) { return csv_of("trials.csv", lines_of_trials(rows)); }
+std::string trials_csv(std::span<const TrialRow> rows) {
+  std::vector<TableLine> lines;
+  for (const TrialRow* row : in_order(rows)) lines.push_back({row});
+  return csv_of("trials.csv", lines);
+}
 
 std::string ranks_csv(std::span<const TrialRow> rows) {
   std::vector<TableLine> lines;
@@ -120,12 +118,13 @@ std::string host_csv(std::span<const TrialRow> rows) {
   return csv_of("host.csv", lines);
 }
 
-std::vector<std::map<std::string, std::string>> trial_cells(std::span<const TrialRow> rows) {
-  const std::vector<TableLine> lines = lines_of_trials(rows);
+std::vector<TrialCells> trial_cells(std::span<const TrialRow* const> rows) {
+  std::vector<TableLine> lines;
+  for (const TrialRow* row : rows) lines.push_back({row});
   const std::vector<WrittenColumn> columns = columns_of("trials.csv", lines);
-  std::vector<std::map<std::string, std::string>> cells;
+  std::vector<TrialCells> cells;
   for (const TableLine& line : lines) {
-    std::map<std::string, std::string>& row = cells.emplace_back();
+    TrialCells& row = cells.emplace_back();
     for (const WrittenColumn& column : columns) row[column.title] = column.cell(line);
   }
   return cells;

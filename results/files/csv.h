@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "results/files/csv_value.h"
 #include "results/files/run_folder.h"
 
 namespace hopbench {
@@ -19,8 +20,10 @@ std::string ranks_csv(std::span<const TrialRow> rows);  // a column for every re
 std::string curve_csv(std::span<const TrialRow> rows);
 std::string host_csv(std::span<const TrialRow> rows);  // rank "all": the whole trial
 
-/// Returns the rows of trials.csv as cells by column, in the order of the run.
-std::vector<std::map<std::string, std::string>> trial_cells(std::span<const TrialRow> rows);
+/// A row of trials.csv: its values by column.
+using TrialCells = std::map<std::string, CsvValue>;
+/// Returns these trials as rows of trials.csv, in their order.
+std::vector<TrialCells> trial_cells(std::span<const TrialRow* const> rows);
 
 /// Returns the fields of each line (RFC 4180; LF or CR LF). Error(kUsage) naming `name` and line if a quote never ends.
 std::vector<std::vector<std::string>> read_csv(std::string_view text, const std::string& name);

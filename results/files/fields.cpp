@@ -7,7 +7,7 @@ namespace {
 
 using namespace cells;  // NOLINT(google-build-using-namespace): the lists name most of them
 
-/// Returns a field that is a member. Its value is a cell too if it has a text.
+/// Returns a field that is a member. Its value is a cell too if it has one.
 template <auto kMember, class Record = typename RecordOf<decltype(kMember)>::type>
 constexpr Field<Record> stored(const char* name, const char* table = nullptr, const char* unit = "",
                                const char* meaning = "") {
@@ -18,8 +18,8 @@ constexpr Field<Record> stored(const char* name, const char* table = nullptr, co
   field.column = {table, name, unit, meaning};
   using Member = std::remove_cvref_t<decltype(std::declval<Record&>().*kMember)>;
   field.number = std::is_arithmetic_v<Member> && !std::is_same_v<Member, bool>;
-  if constexpr (requires(const Record& record) { text_of(record.*kMember); })
-    field.cell = [](const Record& record, const std::string&) { return text_of(record.*kMember); };
+  if constexpr (requires(const Record& record) { value_of(record.*kMember); })
+    field.cell = [](const Record& record, const std::string&) { return value_of(record.*kMember); };
   return field;
 }
 
@@ -31,8 +31,8 @@ constexpr Field<TrialRecord> of_failure(const char* name, const char* table = nu
   field.get = [](const TrialRecord& record) { return encode(record.failure.*kPart); };
   field.set = [](TrialRecord& record, const OrderedJson& j) { decode(j, record.failure.*kPart); };
   field.column = {table, name, "", meaning};
-  if constexpr (requires(const Failure& failure) { text_of(failure.*kPart); })
-    field.cell = [](const TrialRecord& record, const std::string&) { return text_of(record.failure.*kPart); };
+  if constexpr (requires(const Failure& failure) { value_of(failure.*kPart); })
+    field.cell = [](const TrialRecord& record, const std::string&) { return value_of(record.failure.*kPart); };
   return field;
 }
 
@@ -55,18 +55,13 @@ constexpr Field<TrialRecord> warning_kinds() {
   return field;
 }
 
-std::string bytes_per_sample(const TrialRecord& record, const std::string&) {
-  std::int64_t bytes = 0, samples = 0;
-  for (const RankRecord& rank : record.ranks) {
-    bytes += rank.bytes_sent;
-    samples += rank.samples;
-  }
-  return samples > 0 ? text_of(static_cast<double>(bytes) / static_cast<double>(samples)) : "";
+CsvValue bytes_for_each_sample(const TrialRecord& record, const std::string&) {
+  return value_of(bytes_per_sample(record));
 }
 
-std::string goodput(const TrialRecord& record, const std::string&) {
+CsvValue goodput(const TrialRecord& record, const std::string&) {
   const double ideal = record.window_ideal_samples_per_s, heard = record.samples_heard_per_s;
-  return ideal > 0 && heard >= 0 ? text_of(heard / ideal) : "";
+  return ideal > 0 && heard >= 0 ? value_of(heard / ideal) : CsvValue();
 }
 
 using L = TrialLabels;
@@ -169,7 +164,7 @@ constexpr Field<TrialRecord> kTrial[] = {
     computed<T>(sum<&R::samples, kAll>, "samples", kTrials, "samples", "samples in all gradients that were computed"),
     computed<T>(sum<&R::bytes_sent, kAll>, "bytes_sent", kTrials, "bytes",
                 "bytes that all ranks sent: the payload of each message, and 64 for its header"),
-    computed<T>(bytes_per_sample, "bytes_per_sample", kTrials, "bytes/sample",
+    computed<T>(bytes_for_each_sample, "bytes_per_sample", kTrials, "bytes/sample",
                 "bytes_sent / samples: what a protocol sends for its work"),
     computed<T>(sum<&R::messages_sent, kAll>, "messages", kTrials, "",
                 "messages that protocols sent; the runtime's own are not counted"),
@@ -257,7 +252,7 @@ constexpr Field<RankRecord> kRank[] = {
     stored<&R::worker>("worker", kRanks, "",
                        "the worker's number in the suite, which differs from `rank` where the variant is without some; "
                        "empty: a server, or a row of an older version")
-        .shown(worker_text)
+        .shown(worker_number)
         .never_compared(),
     stored<&R::server>("server", kRanks, "", "`worker` or `server`").named("role").shown(role),
     stored<&R::lost>(
@@ -389,6 +384,25 @@ std::set<std::string> names_with(Agreement agreement) {
   add(fields<TrialRecord>());
   add(fields<RankRecord>());
   add(fields<CurvePoint>());
+  return names;
+}
+
+std::optional<double> bytes_per_sample(const TrialRecord& record) {
+  std::int64_t bytes = 0, samples = 0;
+  for (const RankRecord& rank : record.ranks) {
+    bytes += rank.bytes_sent;
+    samples += rank.samples;
+  }
+  return samples > 0 ? std::optional(static_cast<double>(bytes) / static_cast<double>(samples)) : std::nullopt;
+}
+
+std::set<std::string> trial_columns(bool numbers) {
+  std::set<std::string> names;
+  visit_columns(kTrials, [&](const char* table, const auto& list, const auto&) {
+    for (const auto& field : list) {
+      if (field.is_in(table) && field.number == numbers && field.keys == nullptr) names.insert(field.column.name);
+    }
+  });
   return names;
 }
 

@@ -3,6 +3,7 @@
 // gate use these lists. To add a field, add a member to the record and an entry to fields.cpp.
 #pragma once
 
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
@@ -11,6 +12,7 @@
 
 #include "backends/base/json_fields.h"
 #include "results/files/columns.h"
+#include "results/files/csv_value.h"
 #include "results/files/run_folder.h"
 
 namespace hopbench {
@@ -25,12 +27,12 @@ enum class Agreement {
 /// A field of a record. Without `get` it is only a column, which is computed from other fields.
 template <class Record>
 struct Field : JsonField<Record> {
-  using Cell = std::string (*)(const Record&, const std::string& key);
+  using Cell = CsvValue (*)(const Record&, const std::string& key);
   using Keys = void (*)(const Record&, std::set<std::string>&);
 
   Agreement agreement = Agreement::kAlways;
   Column column{};      // without a table: it is in none
-  Cell cell = nullptr;  // its text, "" where nothing is known
+  Cell cell = nullptr;  // its value in the table
   bool number = false;  // the cell is a number, or empty
   Keys keys = nullptr;  // of "figure: NAME", which is a column for each key: adds those that a record has
 
@@ -110,6 +112,13 @@ void visit_columns(const char* table, const Visit& visit) {
   visit(table, fields<RankRecord>(), [](const TableLine& line) { return line.rank; });
   visit(table, fields<CurvePoint>(), [](const TableLine& line) { return line.point; });
 }
+
+/// Returns the bytes that all ranks sent for each sample; nothing without samples.
+std::optional<double> bytes_per_sample(const TrialRecord& record);
+
+/// Returns the columns of trials.csv that hold numbers, or those that hold texts. Figures of protocols' own are
+/// neither.
+std::set<std::string> trial_columns(bool numbers);
 
 /// Returns the JSON names of all fields with this agreement, over all kinds of records.
 std::set<std::string> names_with(Agreement agreement);

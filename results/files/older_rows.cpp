@@ -3,7 +3,7 @@
 #include <charconv>
 #include <string_view>
 
-#include "results/files/kinds.h"
+#include "backends/base/record/kinds.h"
 
 namespace hopbench {
 namespace {

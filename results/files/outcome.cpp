@@ -3,17 +3,18 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <filesystem>
 
 #include "backends/base/error.h"
 #include "backends/base/files/csv.h"
 #include "backends/base/printable.h"
-#include "results/files/csv.h"
+#include "results/arithmetic/groups.h"
+#include "results/files/fields.h"
 #include "results/files/files.h"
 #include "results/files/possible.h"
 #include "results/files/record_json.h"
-#include "results/tables/summary_parts.h"
 
 namespace hopbench {
 namespace {
@@ -54,23 +55,35 @@ Results folder_source(const std::string& folder) {
   if (!holds_run(folder) && fs::exists(folder + "/trials.csv")) return tables_of(folder);
   const RunFolder run = RunFolder::open(folder);
   check_finite(run);
-  return {folder, outcomes_of(run.rows()), run.context_json(), folder, run.cut_off()};
+  return {folder, outcomes_in_order(run.rows()), run.context_json(), folder, run.cut_off()};
 }
 
 Results file_source(const std::string& file) {
   if (file.ends_with(".csv")) return {file, finite_outcomes(file), "", "", false};
   RunDocument run = run_from_json(content(file), file);
   check_finite(run.rows, file, "");
-  return {file, outcomes_of(run.rows), std::move(run.context_json), "", false};
+  return {file, outcomes_in_order(run.rows), std::move(run.context_json), "", false};
+}
+
+/// Returns 0 for a cell that is empty or not a whole number.
+std::uint64_t whole_number(const std::string& cell) {
+  std::uint64_t value = 0;
+  std::from_chars(cell.data(), cell.data() + cell.size(), value);
+  return value;
 }
 
 /// Returns the trial of a table's line. Error(kUsage) if the line is not a trial, or has cells that no trial has.
 Outcome outcome_of(const std::vector<std::string>& head, const std::vector<std::string>& line) {
   if (line.size() != head.size())
     throw usage_error(fmt::format("it has {} fields, the head {}", line.size(), head.size()));
+  std::map<std::string, std::string> texts;
+  for (std::size_t c = 0; c < head.size(); ++c) texts[head[c]] = line[c];
+  check_possible(texts);
   Outcome outcome;
-  for (std::size_t c = 0; c < head.size(); ++c) outcome.cells[head[c]] = line[c];
-  check_possible(outcome.cells);
+  static const std::set<std::string> kTexts = trial_columns(false);
+  for (const auto& [column, text] : texts)
+    outcome.cells[column] = {text, kTexts.contains(column) ? std::nullopt : number_in<double>(text)};
+  outcome.draw = {whole_number(texts["seed"]), std::uint32_t(whole_number(texts["repeat"]))};
   return outcome;
 }
 
@@ -84,13 +97,15 @@ void check_head(const std::vector<std::string>& head, const std::string& name) {
 
 }  // namespace
 
-const std::string& Outcome::text(const std::string& column) const {
-  static const std::string none;
+std::string Outcome::text(const std::string& column) const {
   const auto cell = cells.find(column);
-  return cell == cells.end() ? none : cell->second;
+  return cell == cells.end() ? "" : cell->second.text;
 }
 
-std::optional<double> Outcome::number(const std::string& column) const { return number_in<double>(text(column)); }
+std::optional<double> Outcome::number(const std::string& column) const {
+  const auto cell = cells.find(column);
+  return cell == cells.end() ? std::nullopt : cell->second.number;
+}
 
 std::vector<Outcome> outcomes_from_csv(const std::string& text, const std::string& name) {
   const std::vector<std::vector<std::string>> lines = read_csv(text, name);
@@ -110,14 +125,11 @@ std::vector<Outcome> outcomes_from_csv(const std::string& text, const std::strin
   return outcomes;
 }
 
-std::vector<Outcome> outcomes_of(std::span<const TrialRow> rows) {
-  std::map<std::string, std::size_t> places;
-  for (const TrialRow* row : in_table_order(rows)) places.try_emplace(row->record.id, places.size());
+std::vector<Outcome> outcomes_in_order(std::span<const TrialRow> rows) {
   std::vector<Outcome> outcomes;
-  for (auto& cells : trial_cells(rows)) outcomes.push_back({std::move(cells)});
-  std::stable_sort(outcomes.begin(), outcomes.end(), [&](const Outcome& a, const Outcome& b) {
-    return places[a.text("trial")] < places[b.text("trial")];
-  });
+  const std::vector<const TrialRow*> ordered = in_table_order(rows);
+  std::vector<TrialCells> cells = trial_cells(ordered);
+  for (std::size_t i = 0; i < ordered.size(); ++i) outcomes.push_back({std::move(cells[i]), draw_of(*ordered[i])});
   return outcomes;
 }
 

@@ -68,20 +68,6 @@ void check_numbers(const Record& record) {
   }
 }
 
-/// Returns the columns of trials.csv whose cells are numbers, without figures of a protocol's own.
-const std::set<std::string>& number_columns() {
-  static const std::set<std::string> columns = [] {
-    std::set<std::string> names;
-    visit_columns("trials.csv", [&](const char* table, const auto& list, const auto&) {
-      for (const auto& field : list) {
-        if (field.is_in(table) && field.number && field.keys == nullptr) names.insert(field.column.name);
-      }
-    });
-    return names;
-  }();
-  return columns;
-}
-
 void one_of(const char* name, const std::string& value, std::initializer_list<const char*> known) {
   if (value.empty() || std::find(known.begin(), known.end(), value) != known.end()) return;
   throw usage_error(
@@ -190,10 +176,11 @@ void check_possible(const std::map<std::string, std::string>& cells) {
     const auto cell = cells.find(column);
     return cell == cells.end() ? std::string() : cell->second;
   };
+  static const std::set<std::string> kNumbers = trial_columns(true);
   for (const auto& [column, cell] : cells) {
     const bool free_text = column == "reason" || column == "warnings" || column == "main_wait";
     if (!free_text) without_control(column, cell);
-    if (cell.empty() || !number_columns().contains(column)) continue;
+    if (cell.empty() || !kNumbers.contains(column)) continue;
     const std::optional<double> number = number_in<double>(cell);
     if (!number) throw usage_error(fmt::format("'{}' is '{}', expected a number", column, quotable(cell)));
     check_least(column, *number);

@@ -6,8 +6,9 @@
 #include <set>
 
 #include "backends/base/printable.h"
+#include "backends/base/record/kinds.h"
+#include "results/files/columns.h"
 #include "results/files/fields.h"
-#include "results/files/kinds.h"
 #include "results/files/older_rows.h"
 #include "results/files/possible.h"
 
@@ -204,7 +205,10 @@ std::string run_to_json(std::span<const TrialRow> rows, const std::string& conte
   OrderedJson context = OrderedJson::parse(context_json, nullptr, false);
   if (context.is_discarded()) context = nullptr;
   OrderedJson run{{"schema_version", kSchemaVersion}, {"context", std::move(context)}, {"trials", std::move(trials)}};
-  if (!tables_json.empty()) run["tables"] = OrderedJson::parse(tables_json);
+  if (!tables_json.empty()) {
+    run["tables_version"] = kTablesVersion;
+    run["tables"] = OrderedJson::parse(tables_json);
+  }
   return dump(run, 1) + "\n";
 }
 

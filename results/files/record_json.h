@@ -41,7 +41,7 @@ TrialRecord record_from_json(const std::string& text);
 TrialRow row_from_json(const std::string& text);
 
 /// Returns the run as one document: {"schema_version", "context", "trials"}, without the marks of single iterations.
-/// `tables_json`: the printed tables, in the form of to_json(Grid); "" leaves them out.
+/// `tables_json`: the printed tables, in the form of to_json(Table); "" leaves them out.
 std::string run_to_json(std::span<const TrialRow> rows, const std::string& context_json,
                         const std::string& tables_json = "");
 

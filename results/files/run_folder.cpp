@@ -19,10 +19,10 @@
 #include "backends/base/error.h"
 #include "backends/base/printable.h"
 #include "backends/base/process/kept.h"
+#include "backends/base/record/kinds.h"
 #include "backends/base/text.h"
 #include "results/files/csv.h"
 #include "results/files/files.h"
-#include "results/files/kinds.h"
 #include "results/files/record_json.h"
 
 namespace hopbench {

@@ -14,12 +14,12 @@
 
 #include "backends/base/error.h"
 #include "backends/base/json_value.h"
+#include "backends/base/record/kinds.h"
 #include "backends/base/text.h"
 #include "results/files/context.h"
 #include "results/files/csv.h"
 #include "results/files/event_reader.h"
 #include "results/files/files.h"
-#include "results/files/kinds.h"
 #include "results/files/possible.h"
 #include "results/files/record_json.h"
 #include "results/judge/exact.h"
@@ -77,12 +77,12 @@ struct Changes {
 
 Changes changes_of(const RunFolder& base, const RunFolder& head) {
   Changes changes;
-  const std::vector<ExactRow> rows = compare_exact(base, head);
-  for (const ExactRow& row : rows) {
-    if (row.verdict != Verdict::kNoChange && row.verdict != Verdict::kNew) changes.changed.push_back(row.trial);
+  const std::vector<GateRow> rows = compare_exact(base, head);
+  for (const GateRow& row : rows) {
+    if (row.verdict != Verdict::kNoChange && row.verdict != Verdict::kNew) changes.changed.push_back(row.name);
   }
   const auto same =
-      std::count_if(rows.begin(), rows.end(), [](const ExactRow& row) { return row.verdict == Verdict::kNoChange; });
+      std::count_if(rows.begin(), rows.end(), [](const GateRow& row) { return row.verdict == Verdict::kNoChange; });
   changes.none = std::size_t(same) == head.rows().size() && rows.size() == head.rows().size();
   return changes;
 }

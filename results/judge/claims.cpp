@@ -1,3 +1,4 @@
+#include "backends/base/files/csv.h"
 #include "results/judge/claims.h"
 
 #include <algorithm>
@@ -10,7 +11,7 @@
 #include "backends/base/error.h"
 #include "backends/base/text.h"
 #include "results/files/csv.h"
-#include "results/tables/summary_parts.h"
+#include "results/tables/numbers.h"
 
 namespace hopbench {
 namespace {
@@ -21,7 +22,7 @@ constexpr double kRounding = 1e-9;                                           // 
 /// The values of a claim's metric in the rows that one selection names, by draw.
 struct Sample {
   std::string name;
-  std::map<std::string, double> by_draw;
+  std::map<Draw, double> by_draw;
   int trials = 0, failed = 0, without = 0, unreached = 0;
 
   int ok() const { return trials - failed; }
@@ -50,7 +51,7 @@ void add_row(Sample& sample, const Outcome& row, const std::string& metric) {
   const bool reaches = metric.find("_to_target") != std::string::npos;
   if (!value && !reaches) ++sample.without;
   if (!value && reaches) ++sample.unreached;
-  if (value || reaches) sample.by_draw[row.text("seed") + "/" + row.text("repeat")] = value.value_or(kInfinitelyLate);
+  if (value || reaches) sample.by_draw[draw_of(row)] = value.value_or(kInfinitelyLate);
 }
 
 Sample sample_of(const Claim& claim, const Selection& selection, std::span<const Outcome> outcomes) {
@@ -105,11 +106,6 @@ std::string remarks(std::span<const Sample> samples) {
 
 std::string metric_text(double value) { return std::isinf(value) ? "never" : number_text(value); }
 
-std::string beside_interval(std::string number, const std::optional<Interval>& interval, int digits) {
-  if (!interval) return number;
-  return number + fmt::format(" [{}, {}]", number_text(interval->low, digits), number_text(interval->high, digits));
-}
-
 struct DrawPairs {
   std::vector<double> a, b;
 };
@@ -147,11 +143,11 @@ Finding judge_ratio(const Claim& claim, const std::vector<Sample>& samples) {
   } else if (!positive(pairs.a) || !positive(pairs.b)) {
     finding.reason = "no ratio: a number is 0 or below, or infinite";
   } else {
-    const PairedRatio ratio = paired_ratio(pairs.a, pairs.b);
-    finding.number = ratio.ratio;
+    const Number ratio = paired_ratio(pairs.a, pairs.b);
+    finding.number = ratio.value;
     finding.interval = ratio.interval;
-    finding.verdict = within(ratio.ratio, ratio.interval, claim.at_least, claim.at_most);
-    finding.text = beside_interval(number_text(ratio.ratio, 3) + "x", ratio.interval, 3);
+    finding.verdict = within(ratio.value, ratio.interval, claim.at_least, claim.at_most);
+    finding.text = text_of({.value = ratio.value, .n = ratio.n, .interval = ratio.interval}, kRatioNumber);
   }
   return finding;
 }
@@ -167,7 +163,9 @@ Finding judge_value(const Claim& claim, const Sample& sample) {
     finding.interval = Interval{*low, *high};
   }
   finding.verdict = within(*finding.number, finding.interval, claim.at_least, claim.at_most);
-  finding.text = sample.never() ? "never reached" : beside_interval(metric_text(*finding.number), finding.interval, 4);
+  finding.text = sample.never()
+                     ? "never reached"
+                     : text_of({.value = *finding.number, .n = finding.n, .interval = finding.interval}, kPlainNumber);
   return finding;
 }
 
@@ -178,8 +176,8 @@ ClaimVerdict follows(const Sample& sooner, const Sample& later, double tolerance
   const ClaimVerdict medians = b >= least * a - kRounding * std::abs(a) ? ClaimVerdict::kHolds : ClaimVerdict::kDiffers;
   const DrawPairs pairs = by_draw_pairs(later, sooner);
   if (!positive(pairs.a) || !positive(pairs.b) || pairs.a.size() < 3) return medians;
-  const PairedRatio ratio = paired_ratio(pairs.a, pairs.b);
-  const ClaimVerdict paired = within(ratio.ratio, ratio.interval, least, std::nullopt);
+  const Number ratio = paired_ratio(pairs.a, pairs.b);
+  const ClaimVerdict paired = within(ratio.value, ratio.interval, least, std::nullopt);
   return paired == medians ? medians : ClaimVerdict::kUndecided;
 }
 
@@ -268,7 +266,8 @@ void add_largest_of_ranks(std::vector<Outcome>& outcomes, const std::string& ran
   const std::vector<std::vector<std::string>> lines = read_csv(ranks_csv, "ranks.csv");
   for (std::size_t i = 1; i < lines.size(); ++i) {
     Outcome rank;
-    for (std::size_t c = 0; c < std::min(lines[0].size(), lines[i].size()); ++c) rank.cells[lines[0][c]] = lines[i][c];
+    for (std::size_t c = 0; c < std::min(lines[0].size(), lines[i].size()); ++c)
+      rank.cells[lines[0][c]] = {lines[i][c], number_in<double>(lines[i][c])};
     for (const auto& [column, cell] : rank.cells) {
       const std::optional<double> value = rank.number(column);
       if (!value) continue;
@@ -278,7 +277,7 @@ void add_largest_of_ranks(std::vector<Outcome>& outcomes, const std::string& ran
   }
   for (Outcome& outcome : outcomes) {
     for (const auto& [column, value] : largest[outcome.text("trial")]) {
-      outcome.cells["ranks." + column] = csv_number(value);
+      outcome.cells["ranks." + column] = {csv_number(value), value};
     }
   }
 }

@@ -8,11 +8,12 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <tuple>
 
 #include "backends/base/printable.h"
 #include "backends/base/text.h"
 #include "results/files/context.h"
-#include "results/tables/summary_parts.h"
+#include "results/tables/numbers.h"
 
 namespace hopbench {
 namespace {
@@ -91,40 +92,21 @@ std::vector<std::string> setting_differences(const Row& row) {
   return differences;
 }
 
-struct Pairs {
-  std::vector<double> base, head;
-  int lost = 0, gained = 0;          // pairs in which only base, only head has the number
-  std::vector<std::string> missing;  // trials of base that ended well and that head lacks
-};
-
 /// Returns nothing for a rate of 0, because no work was done, and for a loss that is not finite.
-std::optional<double> number_of(const Outcome& outcome, const Metric& metric) {
+std::optional<double> value_of(const Outcome& outcome, const Metric& metric) {
   const std::optional<double> number = outcome.number(metric.column);
   if (!number || !std::isfinite(*number)) return std::nullopt;
   return metric.more_is_better && *number <= 0 ? std::nullopt : number;
 }
 
-Pairs pairs_of(const Row& row, const Metric& metric) {
-  Pairs pairs;
+/// Returns the trials of base that ended well and that head lacks.
+std::vector<std::string> missing_of(const Row& row) {
+  std::vector<std::string> missing;
   for (const Outcome* base : row.base) {
-    if (!base->ok()) continue;
-    bool there = false;
-    for (const Outcome* head : row.head) {
-      if (base->text("seed") != head->text("seed") || base->text("repeat") != head->text("repeat")) continue;
-      there = true;
-      if (!head->ok()) continue;
-      const std::optional<double> a = number_of(*base, metric), b = number_of(*head, metric);
-      if (a && b && *a > 0 && *b > 0) {
-        pairs.base.push_back(*a);
-        pairs.head.push_back(*b);
-      } else {
-        pairs.lost += a && !b ? 1 : 0;
-        pairs.gained += b && !a ? 1 : 0;
-      }
-    }
-    if (!there) pairs.missing.push_back(base->text("trial"));
+    const auto same = [&](const Outcome* head) { return draw_of(*base) == draw_of(*head); };
+    if (base->ok() && std::none_of(row.head.begin(), row.head.end(), same)) missing.push_back(base->text("trial"));
   }
-  return pairs;
+  return missing;
 }
 
 Verdict verdict_of(const Comparison& row, double threshold) {
@@ -140,26 +122,21 @@ std::string missing_text(const std::vector<std::string>& missing) {
                      listed(missing, kNamed));
 }
 
-void fill_numbers(Comparison& result, const Pairs& pairs, const Metric& metric) {
+void fill_numbers(Comparison& result, const Row& row, const Metric& metric) {
+  PairedSamples pairs = pairs_of(row.head, row.base, [&](const Outcome& trial) { return value_of(trial, metric); });
   result.quantity = metric.quantity;
-  result.n = static_cast<int>(pairs.base.size());
+  result.n = static_cast<int>(pairs.values.size());
   result.lost = pairs.lost;
   result.gained = pairs.gained;
-  result.missing = pairs.missing;
-  result.base = median(pairs.base);
-  result.head = median(pairs.head);
-  const auto& [fast, slow] =
-      metric.more_is_better ? std::tie(pairs.head, pairs.base) : std::tie(pairs.base, pairs.head);
-  const PairedRatio ratio = paired_ratio(fast, slow);
-  std::vector<double> speed_ups;
-  for (std::size_t i = 0; i < fast.size(); ++i) speed_ups.push_back(fast[i] / slow[i]);
-  if (!speed_ups.empty()) {
-    const auto [least, most] = std::minmax_element(speed_ups.begin(), speed_ups.end());
-    result.least = *least;
-    result.most = *most;
-  }
-  result.speed_up = ratio.ratio;
-  result.equal = fast == slow;
+  result.missing = missing_of(row);
+  result.base = median(pairs.reference);
+  result.head = median(pairs.values);
+  if (!metric.more_is_better) std::swap(pairs.values, pairs.reference);  // a shorter time is a greater speed
+  const Number ratio = pairs.ratio();
+  result.speed_up = ratio.value;
+  std::tie(result.least, result.most) =
+      ratio.range ? std::pair(ratio.range->low, ratio.range->high) : std::pair(ratio.value, ratio.value);
+  result.equal = pairs.values == pairs.reference;
   // In virtual time durations repeat to the last bit. The result of training depends on the draws there too.
   result.by_chance = !result.virtual_time || !(metric.more_is_better || result.equal);
   if (result.by_chance && pairs.lost == pairs.gained) result.interval = ratio.interval;
@@ -167,7 +144,7 @@ void fill_numbers(Comparison& result, const Pairs& pairs, const Metric& metric) 
   if (pairs.lost + pairs.gained > 0) {
     notes.push_back(fmt::format("base alone {} {} times, head alone {} times", metric.had, pairs.lost, pairs.gained));
   }
-  if (!pairs.missing.empty()) notes.push_back(missing_text(pairs.missing));
+  if (!result.missing.empty()) notes.push_back(missing_text(result.missing));
   result.note = join(notes, "; ");
 }
 
@@ -200,9 +177,7 @@ Comparison compare_row(const Row& row, const CompareOptions& options, const std:
     result.note = join(differences, "; ");
     return result;
   }
-  const Pairs pairs = pairs_of(row, metric);
-  result.note = join(differences, "; ");
-  fill_numbers(result, pairs, metric);
+  fill_numbers(result, row, metric);
   result.threshold = options.threshold;
   result.verdict = verdict_of(result, options.threshold);
   if (const auto failure = failure_of(row)) {

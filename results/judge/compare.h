@@ -81,7 +81,7 @@ std::vector<Comparison> compare(const Results& base, const Results& head, const 
 /// Returns the differences of two contexts that the time of a real trial depends on, a phrase each ("cpu: A; B").
 std::vector<std::string> context_differences(const std::string& base, const std::string& head);
 
-/// The comparisons of one head. Grids and CSV may have several heads, all compared with the same base.
+/// The comparisons of one head. Tables and CSV may have several heads, all compared with the same base.
 struct Compared {
   std::string name;
   std::vector<Comparison> rows;
@@ -95,7 +95,7 @@ std::string not_compared_text(std::span<const NotCompared> rows);
 /// Returns "compared 6 of 12 rows", and not_compared_text() of the others.
 std::string coverage_text(std::span<const Compared> heads);
 
-std::vector<Grid> comparison_grids(const std::string& base, std::span<const Compared> heads);
+std::vector<Table> comparison_tables(const std::string& base, std::span<const Compared> heads);
 /// Columns: suite, measure, scenario, variant, head, metric, verdict, n, base, head_median, speed_up, low, high, note.
 std::string comparison_csv(std::span<const Compared> heads);
 

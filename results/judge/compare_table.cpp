@@ -1,8 +1,7 @@
-// Comparisons as grids and as CSV.
+// Comparisons as tables and as CSV.
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <map>
 #include <set>
 #include <tuple>
@@ -11,20 +10,15 @@
 #include "backends/base/text.h"
 #include "results/files/csv.h"
 #include "results/judge/compare.h"
-#include "results/tables/summary_parts.h"
 
 namespace hopbench {
 namespace {
 
-std::string ratio_cell(const Comparison& row) {
-  if (std::isnan(row.speed_up)) return "-";
-  std::string text = number_text(row.speed_up, 3) + "x";
-  if (row.interval) {
-    text += fmt::format(" [{}, {}]", number_text(row.interval->low, 3), number_text(row.interval->high, 3));
-  } else if (!row.by_chance && number_text(row.least, 3) != number_text(row.most, 3)) {
-    text += fmt::format(" ({} .. {})", number_text(row.least, 3), number_text(row.most, 3));
-  }
-  return text;
+/// Returns the speed-up with its interval, or if nothing in it is chance, with its range.
+Number speed_up_of(const Comparison& row) {
+  Number number{.value = row.speed_up, .n = row.n, .interval = row.interval};
+  if (!row.by_chance) number.range = Interval{row.least, row.most};
+  return number;
 }
 
 std::string title_of(const Comparison& row) {
@@ -39,26 +33,29 @@ const Comparison* same_row(const Compared& head, const Comparison& row) {
   return hit == head.rows.end() ? nullptr : &*hit;
 }
 
-void add_head_cells(std::vector<std::string>& cells, const Comparison* row) {
+void add_head_cells(TableRow& cells, const Comparison* row) {
   if (row == nullptr) {
     cells.insert(cells.end(), {"-", "-", "0", "-"});
     return;
   }
-  cells.insert(cells.end(), {number_text(row->head), ratio_cell(*row), fmt::format("{}", row->n),
-                             verdict_text(row->verdict, row->threshold)});
+  cells.insert(cells.end(),
+               {Cell(Number{row->head, row->n}, kPlainNumber), Cell(speed_up_of(*row), kRatioNumber, "ratio"),
+                Cell(fmt::format("{}", row->n), Number{double(row->n), row->n}, "pairs"),
+                verdict_text(row->verdict, row->threshold)});
 }
 
-std::vector<std::string> head_line(std::span<const Compared> heads, const std::string& base) {
-  std::vector<std::string> line{"variant", "metric", base};
-  for (const Compared& head : heads) line.insert(line.end(), {head.name, "speed-up", "n", "verdict"});
-  return line;
+std::vector<Head> columns_of(std::span<const Compared> heads, const std::string& base) {
+  std::vector<Head> columns{"variant", "metric", {"base", base}};
+  for (const Compared& head : heads) columns.insert(columns.end(), {{"head", head.name}, "speed-up", "n", "verdict"});
+  return columns;
 }
 
-void add_notes(Grid& grid, const std::string& head, const Comparison& row) {
+void add_note(Table& table, const std::string& head, const Comparison& row) {
   if (row.note.empty()) return;
-  const std::string note =
+  std::string text =
       fmt::format("{}, {}: {}: {}", head, row.variant, verdict_text(row.verdict, row.threshold), row.note);
-  if (std::find(grid.notes.begin(), grid.notes.end(), note) == grid.notes.end()) grid.notes.push_back(note);
+  const auto same = [&](const Note& note) { return note.text == text; };
+  if (std::none_of(table.notes.begin(), table.notes.end(), same)) table.note(std::move(text));
 }
 
 std::string why_not_compared(const Compared& head, const Comparison& row) {
@@ -101,25 +98,25 @@ std::string coverage_text(std::span<const Compared> heads) {
   return fmt::format("compared {} of {} rows\n", rows - not_compared.size(), rows) + not_compared_text(not_compared);
 }
 
-std::vector<Grid> comparison_grids(const std::string& base, std::span<const Compared> heads) {
-  std::vector<Grid> grids;
+std::vector<Table> comparison_tables(const std::string& base, std::span<const Compared> heads) {
+  std::vector<Table> tables;
   std::set<std::string> seen;  // rows that have been shown
   for (const Compared& from : heads) {
     for (const Comparison& row : from.rows) {
       const std::string title = title_of(row);
       if (!seen.insert(title + " / " + row.variant).second) continue;
-      auto grid = std::find_if(grids.begin(), grids.end(), [&](const Grid& g) { return g.title == title; });
-      if (grid == grids.end()) grid = grids.insert(grid, Grid{title, {}, {head_line(heads, base)}});
-      std::vector<std::string> cells{row.variant, row.metric.empty() ? "-" : row.metric, number_text(row.base)};
+      auto table = std::find_if(tables.begin(), tables.end(), [&](const Table& t) { return t.title == title; });
+      if (table == tables.end()) table = tables.insert(table, {.title = title, .columns = columns_of(heads, base)});
+      TableRow cells{row.variant, row.metric.empty() ? "-" : row.metric, {Number{row.base, row.n}, kPlainNumber}};
       for (const Compared& head : heads) {
         const Comparison* here = same_row(head, row);
         add_head_cells(cells, here);
-        if (here != nullptr) add_notes(*grid, head.name, *here);
+        if (here != nullptr) add_note(*table, head.name, *here);
       }
-      grid->rows.push_back(std::move(cells));
+      table->rows.push_back(std::move(cells));
     }
   }
-  return grids;
+  return tables;
 }
 
 std::string comparison_csv(std::span<const Compared> heads) {

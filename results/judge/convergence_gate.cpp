@@ -5,44 +5,44 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <tuple>
 
 #include "results/arithmetic/curve.h"
-#include "results/arithmetic/statistics.h"
+#include "results/arithmetic/groups.h"
+#include "results/arithmetic/pairs.h"
 
 namespace hopbench {
 namespace {
 
 constexpr double kConvergenceLevel = 0.05;
 
-struct SeedPairs {
+/// The iterations to the target of one variant, in pairs of base and head.
+struct Judged {
   std::string name;
-  std::vector<double> base, head;  // iterations to the target, of seeds that got there in both
-  int lost = 0;                    // seeds in which only base got there
+  PairedSamples pairs;  // values: head's
 };
 
+/// Returns nothing for a trial that failed, which never gets there.
 std::optional<double> iterations_of(const TrialRow& row) {
-  if (row.record.status != TrialStatus::kOk) return std::nullopt;
-  return target_reached(row).iterations.fitted;
+  return ended_well(row) ? target_reached(row).iterations.fitted : std::nullopt;
 }
 
-std::vector<SeedPairs> seed_pairs(const RunFolder& base, const RunFolder& head) {
+std::vector<Judged> pairs_by_variant(const RunFolder& base, const RunFolder& head) {
+  std::vector<Judged> all;
   std::map<std::string, const TrialRow*> by_trial;
   for (const TrialRow& row : head.rows()) by_trial[row.record.id] = &row;
-  std::vector<SeedPairs> all;
-  for (const TrialRow& row : base.rows()) {
-    const TrialLabels& l = row.labels;
-    const auto other = by_trial.find(row.record.id);
-    if (l.what != "convergence" || l.target_loss <= 0 || other == by_trial.end()) continue;
-    if (other->second->record.hash != row.record.hash) continue;  // the exact row reports it
-    const std::string name = fmt::format("{}/{}/{}/{}", l.suite, l.measure, l.scenario, l.variant);
-    auto at = std::find_if(all.begin(), all.end(), [&](const SeedPairs& pairs) { return pairs.name == name; });
-    if (at == all.end()) at = all.insert(all.end(), {name, {}, {}, 0});
-    const std::optional<double> a = iterations_of(row), b = iterations_of(*other->second);
-    if (a && !b) ++at->lost;
-    if (!a || !b || *a <= 0 || *b <= 0) continue;
-    at->base.push_back(*a);
-    at->head.push_back(*b);
+  for (const Group& group : groups_of(base.rows(), "")) {
+    if (!group.is_convergence() || group.labels().target_loss <= 0) continue;
+    for (const Variant& variant : group.variants) {
+      std::vector<PairOf<TrialRow>> pairs;
+      for (const TrialRow* row : variant.trials) {
+        const auto other = by_trial.find(row->record.id);  // its settings may be others: the exact row reports that
+        if (other != by_trial.end() && other->second->record.hash == row->record.hash)
+          pairs.push_back({other->second, row});
+      }
+      if (pairs.empty()) continue;
+      all.push_back({fmt::format("{}/{}/{}/{}", group.suite, group.measure, group.scenario, variant.name),
+                     samples_of(pairs, iterations_of)});
+    }
   }
   return all;
 }
@@ -50,34 +50,29 @@ std::vector<SeedPairs> seed_pairs(const RunFolder& base, const RunFolder& head) 
 }  // namespace
 
 std::vector<GateRow> convergence_rows(const RunFolder& base, const RunFolder& head, std::vector<std::string>& notes) {
-  std::vector<SeedPairs> judged;
-  int few = 0;
-  for (SeedPairs& pairs : seed_pairs(base, head)) {
-    const bool enough = int(pairs.base.size()) + pairs.lost >= kSeedsToJudge && pairs.base.size() >= 2;
-    few += enough ? 0 : 1;
-    if (enough) judged.push_back(std::move(pairs));
-  }
+  std::vector<Judged> judged = pairs_by_variant(base, head);
+  const auto few = std::erase_if(judged, [](const Judged& one) {
+    return int(one.pairs.values.size()) + one.pairs.lost < kSeedsToJudge || one.pairs.values.size() < 2;
+  });
   if (few > 0) {
     notes.push_back(
         fmt::format("iterations to target of {} variants are not judged: {} seeds are needed", few, kSeedsToJudge));
   }
   std::vector<GateRow> rows;
-  for (const SeedPairs& pairs : judged) {
-    const PairedRatio ratio = paired_ratio(pairs.base, pairs.head);
-    GateRow row{pairs.name,
-                "iterations to target",
-                Verdict::kNoChange,
-                ratio.n,
-                median(pairs.base),
-                median(pairs.head),
-                ratio.ratio,
-                {},
-                {}};
+  for (const auto& [name, pairs] : judged) {
+    const Number ratio = paired_ratio(pairs.reference, pairs.values);
+    GateRow row{.name = name,
+                .metric = "iterations to target",
+                .n = ratio.n,
+                .base = median(pairs.reference),
+                .head = median(pairs.values),
+                .speed_up = ratio.value};
     if (pairs.lost > 0) {
       row.verdict = Verdict::kRegression;
       row.notes.push_back(fmt::format("{} seeds no longer reach the target", pairs.lost));
-    } else if (pairs.base != pairs.head) {
-      row.interval = ratio_interval(pairs.base, pairs.head, kConvergenceLevel / static_cast<double>(judged.size()));
+    } else if (pairs.reference != pairs.values) {
+      row.interval =
+          ratio_interval(pairs.reference, pairs.values, kConvergenceLevel / static_cast<double>(judged.size()));
       row.threshold = std::max(1 / row.interval->low, row.interval->high) - 1;
       row.verdict = Verdict::kWithin;
       if (row.interval->high < 1) row.verdict = Verdict::kRegression;

@@ -11,10 +11,10 @@
 
 #include "backends/base/record/event.h"
 #include "backends/base/text.h"
+#include "results/arithmetic/groups.h"
 #include "results/files/event_reader.h"
 #include "results/files/fields.h"
 #include "results/files/record_json.h"
-#include "results/tables/summary_parts.h"
 
 namespace hopbench {
 namespace {
@@ -132,35 +132,44 @@ std::string other_events(const RunFolder& base_folder, const TrialRow& base, con
   return fmt::format("made with --events {}, the baseline with --events {}: run it with that again", after, before);
 }
 
-ExactRow compare_trial(const RunFolder& base_folder, const TrialRow& base, const RunFolder& head_folder,
-                       const TrialRow& head) {
-  ExactRow row{base.record.id, Verdict::kNoChange, base.record.time_s, head.record.time_s, {}, {}};
+/// Returns the row of a trial; its times are NaN on the side where it is not there.
+GateRow row_of(const std::string& trial, Verdict verdict, double base_s, double head_s) {
+  return {.name = trial,
+          .metric = "exact",
+          .verdict = verdict,
+          .n = 1,
+          .base = base_s,
+          .head = head_s,
+          .speed_up = base_s / head_s};
+}
+
+GateRow compare_trial(const RunFolder& base_folder, const TrialRow& base, const RunFolder& head_folder,
+                      const TrialRow& head) {
+  const std::string& trial = base.record.id;
+  GateRow row = row_of(trial, Verdict::kNoChange, base.record.time_s, head.record.time_s);
   if (base.record.hash != head.record.hash) {
     row.verdict = Verdict::kIncomparable;
-    row.differences = {"its settings are not those that it had in the baseline" + changed_labels(base, head)};
+    row.notes = {"its settings are not those that it had in the baseline" + changed_labels(base, head)};
     return row;
   }
   if (head.record.status != TrialStatus::kOk && base.record.status == TrialStatus::kOk) {
     row.verdict = Verdict::kFailed;
-    row.differences = {head.record.failure.text};
+    row.notes = {head.record.failure.text};
     return row;
   }
-  row.differences = differences_of(base, head);
-  const std::string trial = base.record.id, base_log = find_event_log(base_folder, trial),
-                    head_log = find_event_log(head_folder, trial);
+  row.notes = differences_of(base, head);
+  const std::string base_log = find_event_log(base_folder, trial), head_log = find_event_log(head_folder, trial);
   for (const std::string& log : {base_log, head_log}) check_log_head(log, trial);
-  row.first_event = first_difference(base_log, head_log);
-  if (row.differences.empty() && row.first_event.empty()) return row;
+  const std::string first_event = first_difference(base_log, head_log);
+  if (row.notes.empty() && first_event.empty()) return row;
   if (const std::string events = other_events(base_folder, base, head_folder, head); !events.empty()) {
     row.verdict = Verdict::kIncomparable;
-    row.differences = {events};
-    row.first_event.clear();
+    row.notes = {events};
     return row;
   }
-  if (row.first_event.empty()) {
-    row.differences.push_back("no first event: an event log is not there, or both are alike");
-  }
-  row.verdict = row.head_s < row.base_s ? Verdict::kImprovement : Verdict::kRegression;
+  row.notes.push_back(first_event.empty() ? "no first event: an event log is not there, or both are alike"
+                                          : "first differing event: " + first_event);
+  row.verdict = row.head < row.base ? Verdict::kImprovement : Verdict::kRegression;
   return row;
 }
 
@@ -188,26 +197,23 @@ std::string first_difference(const std::string& base_log, const std::string& hea
   }
 }
 
-std::vector<ExactRow> compare_exact(const RunFolder& base, const RunFolder& head) {
+std::vector<GateRow> compare_exact(const RunFolder& base, const RunFolder& head) {
   const auto find = [](const RunFolder& folder, const std::string& id) -> const TrialRow* {
     const auto hit = std::find_if(folder.rows().begin(), folder.rows().end(),
                                   [&](const TrialRow& row) { return row.record.id == id; });
     return hit == folder.rows().end() ? nullptr : &*hit;
   };
   constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
-  std::vector<ExactRow> rows;
+  std::vector<GateRow> rows;
   for (const TrialRow* row : in_table_order(base.rows())) {
     if (row->labels.clock != "virtual") continue;
     const TrialRow* other = find(head, row->record.id);
-    if (other != nullptr) {
-      rows.push_back(compare_trial(base, *row, head, *other));
-    } else {
-      rows.push_back({row->record.id, Verdict::kMissing, row->record.time_s, kNaN, {}, {}});
-    }
+    rows.push_back(other != nullptr ? compare_trial(base, *row, head, *other)
+                                    : row_of(row->record.id, Verdict::kMissing, row->record.time_s, kNaN));
   }
   for (const TrialRow* row : in_table_order(head.rows())) {
     const bool known = row->labels.clock != "virtual" || find(base, row->record.id) != nullptr;
-    if (!known) rows.push_back({row->record.id, Verdict::kNew, kNaN, row->record.time_s, {}, {}});
+    if (!known) rows.push_back(row_of(row->record.id, Verdict::kNew, kNaN, row->record.time_s));
   }
   return rows;
 }

@@ -6,27 +6,19 @@
 #include <vector>
 
 #include "results/files/run_folder.h"
-#include "results/judge/compare.h"
+#include "results/judge/gate.h"
 
 namespace hopbench {
 
-/// A trial of virtual time, in base, in head or in both.
-struct ExactRow {
-  std::string trial;
-  Verdict verdict = Verdict::kNoChange;
-  double base_s = 0, head_s = 0;         // time_s of both; NaN: the trial is not there
-  std::vector<std::string> differences;  // "ranks[2].messages_sent: 40, 41"
-  std::string first_event;               // the first that differs in the event logs; empty: no difference, or no logs
-};
-
-/// Returns a row for each trial of virtual time, in the order of base's tables, trials of head alone last. Compares the
-/// whole record except measurements of the host. Losses and parameters count only with the `reference` backend, since
-/// others may round differently on another machine.
+/// Returns a row for each trial of virtual time, in the order of base's tables, trials of head alone last: its time in
+/// both, and as notes the differences ("ranks[2].messages_sent: base 40, head 41") and the first event that differs.
+/// Compares the whole record except measurements of the host. Losses and parameters count only with the `reference`
+/// backend, since others may round differently on another machine.
 ///
 /// kNoChange: equal. kImprovement: takes less time. kRegression: takes more time, or as much but differs otherwise,
 /// until the baseline is saved again. kIncomparable: the settings are not those of base, or the two were made with
 /// another --events, so that their logs and critical paths differ in any case. Also kFailed, kMissing, kNew.
-std::vector<ExactRow> compare_exact(const RunFolder& base, const RunFolder& head);
+std::vector<GateRow> compare_exact(const RunFolder& base, const RunFolder& head);
 
 /// Returns every number of the record by its place ("ranks[2].waits.parameters" -> "1200000"), without measurements of
 /// the host, single iterations and names of the trial.

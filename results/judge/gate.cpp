@@ -9,7 +9,7 @@
 #include "backends/base/printable.h"
 #include "backends/base/text.h"
 #include "results/judge/convergence_gate.h"
-#include "results/tables/summary_parts.h"
+#include "results/judge/exact.h"
 #include "results/tables/table.h"
 
 namespace hopbench {
@@ -70,11 +70,8 @@ std::string numbers_of(const GateRow& row) {
   const bool about_speed = row.verdict != Verdict::kFailed && row.verdict != Verdict::kIncomparable;
   if (std::isnan(row.speed_up) || !about_speed || (row.metric == "exact" && std::abs(row.speed_up - 1) < 5e-4))
     return "";
-  std::string text = fmt::format("{}x", number_text(row.speed_up, 4));
-  if (row.interval) {
-    text += fmt::format(" [{}, {}]", number_text(row.interval->low, 4), number_text(row.interval->high, 4));
-  }
-  return text;
+  constexpr Format kFineRatio{kPlainNumber.text, "x"};
+  return text_of({.value = row.speed_up, .n = row.n, .interval = row.interval}, kFineRatio);
 }
 
 /// Returns true if a row is shown. Equal rows of exact virtual time are not; timed ones show what they could have seen.
@@ -180,20 +177,7 @@ void add_real_time_note(std::span<const TrialRow> base, GateResult& result) {
 
 GateResult exact_gate(const std::string& base_name, const RunFolder& base, const std::string& head_name,
                       const RunFolder& head) {
-  GateResult result{"exact", base_name, head_name, {}, {}};
-  for (ExactRow& exact : compare_exact(base, head)) {
-    GateRow row{exact.trial,
-                "exact",
-                exact.verdict,
-                1,
-                exact.base_s,
-                exact.head_s,
-                exact.base_s / exact.head_s,
-                {},
-                std::move(exact.differences)};
-    if (!exact.first_event.empty()) row.notes.push_back("first differing event: " + exact.first_event);
-    result.rows.push_back(std::move(row));
-  }
+  GateResult result{"exact", base_name, head_name, compare_exact(base, head), {}};
   for (GateRow& row : convergence_rows(base, head, result.notes)) result.rows.push_back(std::move(row));
   add_real_time_note(base.rows(), result);
   return result;

@@ -13,21 +13,20 @@
 
 #include "backends/base/error.h"
 #include "results/judge/compare.h"
-#include "results/judge/exact.h"
 
 namespace hopbench {
 
 struct GateRow {
-  std::string name;    // a trial, or a scenario and variant
-  std::string metric;  // "exact", "virtual samples/s", "time_s", "cpu_s", "simulator cpu_s", "instructions"
+  std::string name{};    // a trial, or a scenario and variant
+  std::string metric{};  // "exact", "virtual samples/s", "time_s", "cpu_s", "simulator cpu_s", "instructions"
   Verdict verdict = Verdict::kNoChange;
   int n = 0;  // pairs; 1 where nothing is left to chance
   double base = 0, head = 0;
-  double speed_up = 1;                // NaN: not in both
-  std::optional<Interval> interval;   // its one-sided 95 % bounds
-  std::vector<std::string> notes;     // the differences, or the reason why there is no verdict
-  std::optional<double> threshold{};  // as a share: a smaller change does not count; absent: every change does
-  bool rate = false;                  // base and head are samples/s, else seconds or counts: less is better
+  double speed_up = 1;                 // NaN: not in both
+  std::optional<Interval> interval{};  // its one-sided 95 % bounds
+  std::vector<std::string> notes{};    // the differences, or the reason why there is no verdict
+  std::optional<double> threshold{};   // as a share: a smaller change does not count; absent: every change does
+  bool rate = false;                   // base and head are samples/s, else seconds or counts: less is better
 };
 
 struct GateResult {

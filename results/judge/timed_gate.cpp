@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "results/arithmetic/statistics.h"
-#include "results/tables/summary_parts.h"
+#include "results/tables/numbers.h"
 
 namespace hopbench {
 namespace {
@@ -75,17 +75,15 @@ class Gate {
         head.push_back(pair.head);
       }
       const auto interval = ratio_interval(base, head, kLevel);
-      GateRow row{rows_[i].name,
-                  rows_[i].metric,
-                  Verdict::kInsufficient,
-                  int(base.size()),
-                  median(base),
-                  median(head),
-                  0,
-                  interval,
-                  {},
-                  std::expm1(bounds_[i])};
-      row.speed_up = paired_ratio(base, head).ratio;
+      GateRow row{.name = rows_[i].name,
+                  .metric = rows_[i].metric,
+                  .verdict = Verdict::kInsufficient,
+                  .n = int(base.size()),
+                  .base = median(base),
+                  .head = median(head),
+                  .speed_up = paired_ratio(base, head).value,
+                  .interval = interval,
+                  .threshold = std::expm1(bounds_[i])};
       if (base == head) {
         row.verdict = Verdict::kNoChange;
       } else if (interval) {

@@ -6,8 +6,9 @@
 #include <cmath>
 #include <map>
 
+#include "backends/base/record/kinds.h"
 #include "results/judge/compare.h"
-#include "results/tables/summary_parts.h"
+#include "results/tables/numbers.h"
 
 namespace hopbench {
 namespace {
@@ -37,23 +38,18 @@ bool has_speed(const Comparison& row) {
          row.verdict != Verdict::kNew;
 }
 
-bool diverged(const TrialRecord& record) {
-  return std::any_of(record.warnings.begin(), record.warnings.end(),
-                     [](const Warning& warning) { return warning.kind == WarningKind::kDiverged; });
-}
+bool diverged(const TrialRecord& record) { return has(record.warnings, WarningKind::kDiverged); }
 
 GateRow gate_row(const Comparison& row, std::optional<double> tolerance) {
-  GateRow result{row_name(row.suite, row.measure, row.scenario, row.variant),
-                 "virtual " + row.metric,
-                 row.verdict,
-                 row.n,
-                 row.base,
-                 row.head,
-                 row.speed_up,
-                 {},
-                 {},
-                 tolerance.value_or(0),
-                 row.quantity == Quantity::kRate};
+  GateRow result{.name = row_name(row.suite, row.measure, row.scenario, row.variant),
+                 .metric = "virtual " + row.metric,
+                 .verdict = row.verdict,
+                 .n = row.n,
+                 .base = row.base,
+                 .head = row.head,
+                 .speed_up = row.speed_up,
+                 .threshold = tolerance.value_or(0),
+                 .rate = row.quantity == Quantity::kRate};
   if (!row.note.empty()) result.notes.push_back(row.note);
   if (!has_speed(row)) return result;
   if (!row.missing.empty()) {
@@ -98,9 +94,9 @@ void add_trial(const TrialRecord& base, const TrialRecord* head, GateRow& row) {
 
 std::vector<GateRow> virtual_rows(std::span<const TrialRow> base, std::span<const TrialRow> head,
                                   std::optional<double> tolerance) {
-  const CompareOptions how{tolerance.value_or(0), false, true};
-  const Results before{"base", outcomes_of(of_virtual_time(base)), "", ""};
-  const Results after{"head", outcomes_of(of_virtual_time(head)), "", ""};
+  const CompareOptions how{.threshold = tolerance.value_or(0), .speed_only = true};
+  const Results before{.name = "base", .outcomes = outcomes_in_order(of_virtual_time(base))};
+  const Results after{.name = "head", .outcomes = outcomes_in_order(of_virtual_time(head))};
   std::vector<GateRow> rows;
   for (const Comparison& row : compare(before, after, how)) rows.push_back(gate_row(row, tolerance));
   return rows;

@@ -10,8 +10,11 @@
 #include "backends/base/error.h"
 #include "backends/base/printable.h"
 #include "backends/base/text.h"
+#include "results/arithmetic/critical_path.h"
 #include "results/arithmetic/curve.h"
-#include "results/tables/summary_parts.h"
+#include "results/arithmetic/groups.h"
+#include "results/arithmetic/pairs.h"
+#include "results/tables/numbers.h"
 
 namespace hopbench {
 namespace {
@@ -20,7 +23,6 @@ namespace {
 constexpr double kDust = 1e-12;
 /// The share of all changes from which on a part explains something.
 constexpr double kMatters = 0.1;
-constexpr const char* kSlowdown = "slowdown, rank ";  // a part for each rank: "slowdown, rank 3"
 
 /// Some work of a trial, and the time that it took.
 struct Work {
@@ -60,8 +62,7 @@ struct Side {
 Why::Time time_of(const Side& side) {
   const TrialLabels& labels = side.a.front()->labels;
   if (labels.what == "convergence") return labels.target_loss > 0 ? Why::Time::kTarget : Why::Time::kWhole;
-  const bool alike = mostly_without_window({labels.variant, side.a}) == mostly_without_window({"", side.b});
-  return alike ? Why::Time::kWindow : Why::Time::kWhole;
+  return mostly_without_window(side.a) == mostly_without_window(side.b) ? Why::Time::kWindow : Why::Time::kWhole;
 }
 
 std::string known_variants(std::span<const TrialRow> rows) {
@@ -74,11 +75,7 @@ std::string known_variants(std::span<const TrialRow> rows) {
 void add_parts(const TrialRow& row, const Work& work, double samples, double WhyPart::*side,
                std::map<std::string, WhyPart>& sums) {
   const double seconds = work.time_s * samples / work.samples;
-  for (const auto& [name, share] : time_shares(row)) {
-    WhyPart& part = sums[name];
-    part.name = name;
-    part.*side += seconds * share;
-  }
+  for (const auto& [name, share] : time_shares(row)) sums[name].*side += seconds * share;
 }
 
 double change_of(const WhyPart& part) { return std::abs(part.a - part.b); }
@@ -92,11 +89,11 @@ double all_changes(const std::vector<WhyPart>& parts) {
 /// If several slow ranks each explain nothing, merges them into one row.
 void collapse_ranks(std::vector<WhyPart>& parts) {
   const double shown = kMatters * all_changes(parts);
-  const auto small = [&](const WhyPart& part) { return part.name.starts_with(kSlowdown) && change_of(part) <= shown; };
+  const auto small = [&](const WhyPart& part) { return is_slowdown(part.name) && change_of(part) <= shown; };
   const auto ranks = std::count_if(parts.begin(), parts.end(), small);
   if (ranks < 2) return;
   const auto all =
-      std::count_if(parts.begin(), parts.end(), [](const WhyPart& part) { return part.name.starts_with(kSlowdown); });
+      std::count_if(parts.begin(), parts.end(), [](const WhyPart& part) { return is_slowdown(part.name); });
   WhyPart together{fmt::format("slowdown, {} {}ranks", ranks, ranks < all ? "other " : "")};
   for (const WhyPart& part : parts) {
     if (!small(part)) continue;
@@ -124,20 +121,23 @@ void fill_parts(Why& why, const std::map<std::string, WhyPart>& sums) {
                    [](const WhyPart& x, const WhyPart& y) { return change_of(x) > change_of(y); });
 }
 
-/// Ratios over the whole trials, of the pairs that are compared.
-class WholeTrials {
- public:
-  void add(const TrialRow& a, const TrialRow& b) {
-    const std::optional<Work> x = whole_work(a), y = whole_work(b);
-    if (!x || !y) return;
-    a_.push_back(x->time_s / x->samples);
-    b_.push_back(y->time_s / y->samples);
-  }
-  PairedRatio ratio() const { return paired_ratio(b_, a_); }
-
- private:
-  std::vector<double> a_, b_;
+/// The work of two trials that are compared.
+struct WorkPair {
+  Work a, b;
 };
+
+/// Returns the ratio of b over a in a quantity of their work.
+template <class Get>
+Number ratio_of(const std::vector<WorkPair>& pairs, Get get) {
+  std::vector<double> a, b;
+  for (const WorkPair& pair : pairs) {
+    a.push_back(get(pair.a));
+    b.push_back(get(pair.b));
+  }
+  return paired_ratio(b, a);
+}
+
+double time_a_sample(const Work& work) { return work.time_s / work.samples; }
 
 Why compare_sides(const Side& side) {
   const TrialLabels& labels = side.a.front()->labels;
@@ -149,39 +149,34 @@ Why compare_sides(const Side& side) {
   why.time = time_of(side);
   why.target = why.time == Why::Time::kTarget ? labels.target_loss : 0;
   why.critical_path = !side.a.front()->record.path.empty();
-  std::vector<double> a_time, b_time, a_samples, b_samples, a_each, b_each;
+  std::vector<WorkPair> works, whole;
   std::map<std::string, WhyPart> sums;
-  WholeTrials whole;
-  for (const TrialRow* a : side.a) {
-    for (const TrialRow* b : side.b) {
-      if (a->labels.seed != b->labels.seed || a->labels.repeat != b->labels.repeat) continue;
-      const std::optional<Work> x = work_of(*a, why.time), y = work_of(*b, why.time);
-      const bool alike = why.time != Why::Time::kWindow || have_alike_windows(*a, *b);
-      if (!x || !y || !alike) {
-        ++why.lost;
-        continue;
-      }
-      ++why.n;
-      whole.add(*a, *b);
-      a_time.push_back(x->time_s), b_time.push_back(y->time_s);
-      a_samples.push_back(x->samples), b_samples.push_back(y->samples);
-      a_each.push_back(x->time_s / x->samples), b_each.push_back(y->time_s / y->samples);
-      add_parts(*a, *x, y->samples, &WhyPart::a, sums);
-      add_parts(*b, *y, y->samples, &WhyPart::b, sums);
+  for (const auto& [a, b] : all_pairs_of(side.a, side.b)) {
+    const std::optional<Work> x = work_of(*a, why.time), y = work_of(*b, why.time);
+    const bool alike = why.time != Why::Time::kWindow || have_alike_windows(*a, *b);
+    if (!x || !y || !alike) {
+      ++why.lost;
+      continue;
     }
+    works.push_back({*x, *y});
+    const std::optional<Work> all_x = whole_work(*a), all_y = whole_work(*b);
+    if (all_x && all_y) whole.push_back({*all_x, *all_y});
+    add_parts(*a, *x, y->samples, &WhyPart::a, sums);
+    add_parts(*b, *y, y->samples, &WhyPart::b, sums);
   }
-  why.speed_up = paired_ratio(b_time, a_time);
-  why.samples = paired_ratio(b_samples, a_samples);
-  why.rate = paired_ratio(b_each, a_each);
-  why.whole = whole.ratio();
+  why.n = int(works.size());
+  why.speed_up = ratio_of(works, [](const Work& work) { return work.time_s; });
+  why.samples = ratio_of(works, [](const Work& work) { return work.samples; });
+  why.rate = ratio_of(works, time_a_sample);
+  why.whole = ratio_of(whole, time_a_sample);
   if (why.n > 0) fill_parts(why, sums);
   return why;
 }
 
-std::string with_interval(const PairedRatio& ratio) {
-  const auto text = [](double value) { return number_text(value, 3); };
-  if (!ratio.interval) return text(ratio.ratio) + "x";
-  return fmt::format("{}x [{}, {}]", text(ratio.ratio), text(ratio.interval->low), text(ratio.interval->high));
+/// Returns the ratio with its interval, without a range of two.
+std::string with_interval(Number ratio) {
+  ratio.range.reset();
+  return text_of(ratio, kRatioNumber);
 }
 
 /// Returns the parts that explain most of a difference: those of a tenth of all changes or more, three at most.
@@ -249,7 +244,7 @@ std::map<std::string, double> time_shares(const TrialRow& row) {
       rest -= to_seconds(time) / lived;
     };
     add("compute", rank.compute - rank.injected_delay);
-    add(kSlowdown + std::to_string(rank.worker < 0 ? rank.rank : rank.worker), rank.injected_delay);
+    add(slowdown_of(rank.worker < 0 ? rank.rank : rank.worker), rank.injected_delay);
     for (const auto& [reason, time] : rank.waits) add("waiting, " + reason, time);
     shares["vector operations, other"] += rest / workers;
   }
@@ -290,13 +285,13 @@ std::string why_sentence(const Why& why) {
     const std::string text = number_text(ratio >= 1 ? ratio : 1 / ratio, 3);
     return text == number_text(1, 3) ? equal : fmt::format("{}x {}", text, ratio >= 1 ? more : less);
   };
-  const std::string faster = factor(why.rate.ratio, "faster", "slower", "as fast") + " a sample" + main_changes(why);
+  const std::string faster = factor(why.rate.value, "faster", "slower", "as fast") + " a sample" + main_changes(why);
   if (why.target <= 0) return fmt::format("{} is {}, compared with {}.", why.a, faster, why.b);
-  const double more = 1 / why.samples.ratio - 1;
+  const double more = 1 / why.samples.value - 1;
   const std::string samples =
       std::abs(more) < 5e-4 ? "as many" : percent_text(std::abs(more)) + (more > 0 ? " more" : " fewer");
   return fmt::format("{} reaches {} {} {}: {}, {} samples.", why.a, why.target,
-                     factor(why.speed_up.ratio, "sooner than", "later than", "as soon as"), why.b, faster, samples);
+                     factor(why.speed_up.value, "sooner than", "later than", "as soon as"), why.b, faster, samples);
 }
 
 std::string why_text(const Why& why) {

@@ -31,13 +31,13 @@ struct Why {
 
   std::string measure, scenario, a, b;
   Time time = Time::kWindow;
-  double target = 0;     // loss; 0: none
-  int n = 0;             // pairs of repeats in which both got there
-  int lost = 0;          // the other repeats; kWindow: also those in which only one has a steady window
-  PairedRatio speed_up;  // time of b / time of a
-  PairedRatio samples;   // samples of b / samples of a: above 1, a needs fewer
-  PairedRatio rate;      // time a sample of b / of a
-  PairedRatio whole;     // the same over the whole trial
+  double target = 0;  // loss; 0: none
+  int n = 0;          // pairs of repeats in which both got there
+  int lost = 0;       // the other repeats; kWindow: also those in which only one has a steady window
+  Number speed_up;    // time of b / time of a
+  Number samples;     // samples of b / samples of a: above 1, a needs fewer
+  Number rate;        // time a sample of b / of a
+  Number whole;       // the same over the whole trial
   bool critical_path = false;
   std::vector<WhyPart> parts;  // means over the pairs, by how much they differ; they sum up to a_s and b_s
   double a_s = 0, b_s = 0;     // time a sample x the samples that b needed

@@ -33,7 +33,7 @@ struct Panel {
 std::vector<Panel> panels_of(std::span<const TrialRow> rows, const std::string& reference, const std::string& id) {
   std::vector<Panel> panels;
   for (const Group& group : groups_of(rows, reference)) {
-    const TrialLabels& labels = group.variants.front().trials.front()->labels;
+    const TrialLabels& labels = group.labels();
     for (const Figure& figure : report::bar_figures(group)) {
       if (figure.id == id) panels.push_back({"", labels.measure, labels.scenario, figure, true});
     }
@@ -90,8 +90,6 @@ std::string drawing(const std::vector<Panel>& panels, const std::string& title) 
       chart::coordinate(y), plain_style(), parts);
 }
 
-bool known(const std::string& cell) { return !cell.empty() && cell != "inf"; }
-
 /// Returns the values that occur of a label, in the order of the trials.
 template <class Get>
 std::string all_of_them(std::span<const TrialRow> rows, Get get) {
@@ -112,8 +110,9 @@ std::string scenarios_of(const std::vector<Panel>& panels) {
 std::string drawing_of(const Panel& panel) {
   if (panel.bars)
     return "bars are medians, whiskers the least and the most, from 6 repeats the 95 % interval of the median";
-  const report::Rows& data = panel.figure.data;
-  const bool band = std::any_of(data.begin() + 1, data.end(), [](const auto& row) { return known(row[4]); });
+  const std::vector<TableRow>& rows = panel.figure.data.rows;
+  const bool band =
+      std::any_of(rows.begin(), rows.end(), [](const TableRow& row) { return row[4].number() != nullptr; });
   return band ? "lines are medians over the repeats, bands reach from the smallest to the largest, up to where the "
                 "shortest repeat ends"
               : "one repeat of each variant";

@@ -10,16 +10,20 @@
 #include "results/files/csv.h"
 #include "results/report/chart.h"
 #include "results/report/report_parts.h"
-#include "results/tables/table.h"
+#include "results/tables/drawing.h"
 
 namespace hopbench {
 namespace report {
 
 using chart::markup;
 
-std::string csv_text(const Rows& rows) {
+Cell exact(double value, bool beyond) {
+  return {csv_number(value), Number{.value = value, .n = 1, .beyond = beyond}, "value"};
+}
+
+std::string csv_text(const Table& table) {
   std::string text;
-  for (const auto& row : rows) {
+  for (const auto& row : texts_of(table)) {
     for (std::size_t c = 0; c < row.size(); ++c) text += (c == 0 ? "" : ",") + csv_field(row[c]);
     text += "\n";
   }
@@ -43,20 +47,18 @@ void Page::section(const std::string& id, const std::string& title) {
   body_ += fmt::format("<section id=\"{}\">\n<h2>{}</h2>\n", markup(id), markup(title));
 }
 
-void Page::heading(const std::string& title) { body_ += fmt::format("<h3>{}</h3>\n", markup(title_in_words(title))); }
+void Page::heading(const std::string& title) { body_ += fmt::format("<h3>{}</h3>\n", markup(title)); }
 
 void Page::paragraph(const std::string& text, std::string_view kind) {
   body_ += fmt::format("<p class=\"{}\">{}</p>\n", markup(kind), markup(text));
 }
 
-void Page::table(const Rows& rows, std::string_view kind) {
-  if (rows.empty()) return;
-  std::size_t columns = 0;
-  for (const auto& row : rows) columns = std::max(columns, row.size());
+void Page::table(const Table& table, std::string_view kind) {
+  const std::vector<std::vector<std::string>> rows = texts_of(table);
   body_ += fmt::format("<div class=\"scroll\"><table class=\"{}\">\n", markup(kind));
   for (std::size_t r = 0; r < rows.size(); ++r) {
     body_ += r == 0 ? "<thead><tr>" : r == 1 ? "<tbody><tr>" : "<tr>";
-    for (std::size_t c = 0; c < columns; ++c) {
+    for (std::size_t c = 0; c < table.columns.size(); ++c) {
       const std::string cell = c < rows[r].size() ? markup(rows[r][c]) : "";
       const char* tag = r == 0 ? "th scope=\"col\"" : c == 0 ? "th scope=\"row\"" : "td";
       body_ += fmt::format("<{}>{}</{}>", tag, cell, r == 0 || c == 0 ? "th" : "td");

@@ -6,127 +6,52 @@
 #include <limits>
 #include <optional>
 
-#include "results/files/csv.h"
 #include "results/report/chart.h"
 #include "results/report/report_parts.h"
+#include "results/tables/summary_parts.h"
 
 namespace hopbench::report {
 namespace {
 
-using chart::Bar;
-using chart::BarChart;
 using Numbers = std::vector<double>;
 
-const char* const kHead[] = {"variant", "n", "value", "low", "high", "shown"};
+/// A figure of bars: a column of the summary's table.
+struct BarKind {
+  const char *id, *column;
+  std::string title, of, label;  // `of`: what the title of the drawing says behind the group's
+  const char* none = "no trial ended well";
+  bool with_spread = false;  // the table shows the number alone
+  std::optional<double> mark{};
+};
 
-Rows bars_head() { return {{std::begin(kHead), std::end(kHead)}}; }
-
-std::vector<std::string> bar_row(const Bar& bar, std::size_t n) {
-  const auto number = [](bool there, double value) { return there ? csv_number(value) : std::string(); };
-  return {bar.name,
-          fmt::format("{}", n),
-          number(bar.value.has_value(), bar.value.value_or(0)),
-          number(bar.spread.has_value(), bar.spread.value_or(Interval{}).low),
-          number(bar.spread.has_value(), bar.spread.value_or(Interval{}).high),
-          bar.text};
-}
-
-/// Returns the interval of the median from 6 values, the least and the most of fewer.
-std::optional<Interval> spread_of(const Numbers& values) {
-  if (const auto interval = median_interval(values)) return interval;
-  if (values.size() < 2) return std::nullopt;
-  const auto [least, most] = std::minmax_element(values.begin(), values.end());
-  return Interval{*least, *most};
-}
-
-Bar median_bar(const Group& group, const Variant& variant, const Numbers& values) {
-  Bar bar;
-  bar.name = variant.name;
-  bar.reference = variant.name == group.reference;
-  bar.text = values.empty() ? "no trial ended well" : median_text(values);
-  if (values.empty()) return bar;
-  bar.value = median(values);
-  bar.spread = spread_of(values);
+chart::Bar bar_of(const TableRow& row, const Cell& cell, const BarKind& kind) {
+  chart::Bar bar;
+  bar.name = row[0].text;
+  bar.text = kind.none;
+  const Number* number = cell.number();
+  if (number == nullptr || std::isnan(number->value)) return bar;
+  bar.value = number->value;
+  bar.spread = number->spread();
+  bar.beyond = number->beyond;
+  bar.text = kind.with_spread ? text_of(*number) : cell.text;
   return bar;
 }
 
-Figure rate_figure(const Group& group, const char* id, const std::string& label, double TrialRecord::*rate) {
-  BarChart chart{group.title + ": " + label, label, {}, std::nullopt};
-  Rows data = bars_head();
-  for (const Variant& variant : group.variants) {
-    Numbers values;
-    for (const TrialRow* row : variant.ok()) values.push_back(row->record.*rate);
-    chart.bars.push_back(median_bar(group, variant, values));
-    data.push_back(bar_row(chart.bars.back(), values.size()));
+Figure bar_figure(const Group& group, const Table& table, const BarKind& kind) {
+  chart::BarChart chart{group.title() + ": " + kind.of, kind.label, {}, kind.mark};
+  Table data{.columns = {"variant", "n", "value", "low", "high", "shown"}};
+  for (std::size_t v = 0; v < group.variants.size(); ++v) {
+    const Cell& cell = table.rows[v].at(table.place_of(kind.column));
+    chart::Bar bar = bar_of(table.rows[v], cell, kind);
+    bar.reference = bar.name == group.reference;
+    TableRow& row =
+        data.rows.emplace_back(TableRow{bar.name, fmt::format("{}", cell.number()->n), "", "", "", bar.text});
+    if (bar.value) row[2] = exact(*bar.value, bar.beyond);
+    if (bar.spread) row[3] = exact(bar.spread->low), row[4] = exact(bar.spread->high);
+    chart.bars.push_back(std::move(bar));
   }
-  return {label, chart::bars_svg(chart), "", {}, std::move(data), false, id, chart::bars_in_column(chart)};
+  return {kind.title, chart::bars_svg(chart), "", {}, std::move(data), false, kind.id, chart::bars_in_column(chart)};
 }
-
-/// Returns the bar of a time to target. A trial that did not reach it counts as later than any other, as in the table.
-Bar reach_bar(const Group& group, const Variant& variant) {
-  const std::vector<Reach> trials = times_to_target(variant);
-  Numbers reached, all;
-  for (const Reach& trial : trials) {
-    if (trial.at) reached.push_back(*trial.at);
-    all.push_back(trial.at.value_or(std::numeric_limits<double>::infinity()));
-  }
-  if (reached.size() == trials.size()) return median_bar(group, variant, reached);
-  Bar bar;
-  bar.name = variant.name;
-  bar.reference = variant.name == group.reference;
-  const Reach middle = median_reach(trials);
-  bar.value = middle.at.value_or(middle.until);
-  bar.beyond = !middle.at;
-  if (middle.at) bar.spread = spread_of(all);
-  bar.text = fmt::format("{}{} ({} of {} reached)", bar.beyond ? "> " : "", number_text(*bar.value), reached.size(),
-                         trials.size());
-  return bar;
-}
-
-Figure reach_figure(const Group& group, double target) {
-  BarChart chart{group.title + ": time to target", fmt::format("s to a loss of {:g}", target), {}, std::nullopt};
-  Rows data = bars_head();
-  for (const Variant& variant : group.variants) {
-    chart.bars.push_back(reach_bar(group, variant));
-    data.push_back(bar_row(chart.bars.back(), variant.ok().size()));
-  }
-  return {"time to target, s", chart::bars_svg(chart),      "", {}, std::move(data), false,
-          "time-to-target",    chart::bars_in_column(chart)};
-}
-
-Bar speed_up_bar(const Group& group, const Variant& variant) {
-  const SpeedUpPairs pairs = group.is_convergence() ? target_pairs(group, variant) : rate_pairs(group, variant);
-  const PairedRatio ratio = paired_ratio(pairs.above, pairs.below);
-  Bar bar;
-  bar.name = variant.name;
-  bar.reference = variant.name == group.reference;
-  bar.text = bar.reference && ratio.n > 0 ? "1 (reference)" : ratio_text(pairs.above, pairs.below);
-  if (ratio.n == 0) return bar;
-  bar.value = bar.reference ? 1 : ratio.ratio;
-  if (bar.reference) return bar;
-  bar.spread = ratio.interval;
-  if (ratio.n == 2) {
-    const double first = pairs.above[0] / pairs.below[0], second = pairs.above[1] / pairs.below[1];
-    bar.spread = Interval{std::min(first, second), std::max(first, second)};
-  }
-  return bar;
-}
-
-Figure speed_up_figure(const Group& group) {
-  const std::string title = "speed-up over " + group.reference;
-  BarChart chart{group.title + ": " + title, title, {}, 1.0};
-  chart.label = "times as fast";
-  Rows data = bars_head();
-  for (const Variant& variant : group.variants) {
-    const std::size_t n =
-        (group.is_convergence() ? target_pairs(group, variant) : rate_pairs(group, variant)).above.size();
-    chart.bars.push_back(speed_up_bar(group, variant));
-    data.push_back(bar_row(chart.bars.back(), n));
-  }
-  return {title, chart::bars_svg(chart), "", {}, std::move(data), false, "speed-up", chart::bars_in_column(chart)};
-}
-
-const TrialLabels& labels_of(const Group& group) { return group.variants.front().trials.front()->labels; }
 
 struct CurveKind {
   const char *id, *title, *x;
@@ -194,9 +119,9 @@ chart::Line line_of(const std::vector<Curve>& curves) {
 }
 
 Figure curve_figure(const Group& group, const CurveKind& kind) {
-  chart::LineChart chart{group.title + ": " + kind.title, kind.x, "loss", {}, std::nullopt};
-  if (labels_of(group).target_loss > 0) chart.target = labels_of(group).target_loss;
-  Rows data{{"variant", "n", kind.x, "loss", "low", "high"}};
+  chart::LineChart chart{group.title() + ": " + kind.title, kind.x, "loss", {}, std::nullopt};
+  if (group.labels().target_loss > 0) chart.target = group.labels().target_loss;
+  Table data{.columns = {"variant", "n", kind.x, "loss", "low", "high"}};
   std::string legend;
   int style = 0;
   for (const Variant& variant : group.variants) {
@@ -208,8 +133,8 @@ Figure curve_figure(const Group& group, const CurveKind& kind) {
       for (std::size_t i = 0; i < line.points.size(); ++i) {
         const auto& [x, loss] = line.points[i];
         const bool spread = i < line.band.size();
-        data.push_back({variant.name, fmt::format("{}", curves.size()), csv_number(x), csv_number(loss),
-                        spread ? csv_number(line.band[i].low) : "", spread ? csv_number(line.band[i].high) : ""});
+        data.rows.push_back({variant.name, fmt::format("{}", curves.size()), exact(x), exact(loss),
+                             spread ? exact(line.band[i].low) : "", spread ? exact(line.band[i].high) : ""});
       }
       chart.lines.push_back(std::move(line));
       legend += fmt::format("<span>{} {}</span>\n", chart::line_sample(style), chart::markup(variant.name));
@@ -228,16 +153,38 @@ bool has_curve(const Group& group) {
 }  // namespace
 
 std::vector<Figure> bar_figures(const Group& group) {
-  std::vector<Figure> figures;
-  const double target = labels_of(group).target_loss;
-  if (group.is_convergence() && target <= 0) return figures;
+  std::vector<BarKind> kinds;
+  const double target = group.labels().target_loss;
+  if (group.is_convergence() && target <= 0) return {};
   if (group.is_convergence()) {
-    figures.push_back(reach_figure(group, target));
+    kinds.push_back({.id = "time-to-target",
+                     .column = "time to target",
+                     .title = "time to target, s",
+                     .of = "time to target",
+                     .label = fmt::format("s to a loss of {:g}", target)});
   } else {
-    figures.push_back(rate_figure(group, "rate", "samples/s, all workers", &TrialRecord::samples_per_s));
-    figures.push_back(rate_figure(group, "iterations", "iterations/s, mean of the workers", &TrialRecord::iters_per_s));
+    const std::string rate = "samples/s, all workers", iterations = "iterations/s, mean of the workers";
+    kinds.push_back({.id = "rate", .column = "samples/s", .title = rate, .of = rate, .label = rate});
+    kinds.push_back({.id = "iterations",
+                     .column = "iterations/s",
+                     .title = iterations,
+                     .of = iterations,
+                     .label = iterations,
+                     .with_spread = true});
   }
-  if (group.find(group.reference) != nullptr) figures.push_back(speed_up_figure(group));
+  const std::string over = "speed-up over " + group.reference;
+  if (group.find(group.reference) != nullptr) {
+    kinds.push_back({.id = "speed-up",
+                     .column = "speed-up",
+                     .title = over,
+                     .of = over,
+                     .label = "times as fast",
+                     .none = "-",
+                     .mark = 1.0});
+  }
+  const Table table = group.is_convergence() ? convergence_table(group) : rate_table(group);
+  std::vector<Figure> figures;
+  for (const BarKind& kind : kinds) figures.push_back(bar_figure(group, table, kind));
   return figures;
 }
 
@@ -260,7 +207,7 @@ void add_bars(Page& page, const std::vector<Group>& groups) {
     const std::vector<Figure> figures = bar_figures(group);
     if (figures.empty()) continue;
     any = true;
-    page.heading(group.title);
+    page.heading(group.in_words());
     page.begin_figures();
     for (const Figure& figure : figures) page.figure(figure);
     page.end_figures();
@@ -284,7 +231,7 @@ void add_curves(Page& page, const std::vector<Group>& groups, std::size_t most) 
     (figures.empty() ? left_out : lines) += has_curve(group) ? group.variants.size() : 0;
     if (figures.empty()) continue;
     any = true;
-    page.heading(group.title);
+    page.heading(group.in_words());
     page.begin_figures();
     for (const Figure& figure : figures) page.figure(figure);
     page.end_figures();

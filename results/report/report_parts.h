@@ -10,19 +10,21 @@
 #include <utility>
 #include <vector>
 
+#include "results/arithmetic/groups.h"
 #include "results/report/chart.h"
 #include "results/report/report.h"
-#include "results/tables/summary_parts.h"
+#include "results/tables/table.h"
 
 namespace hopbench::report {
 
-using Rows = std::vector<std::vector<std::string>>;
+/// Returns a number of a figure's data, with all its digits.
+Cell exact(double value, bool beyond = false);
 
-/// A drawing with what belongs to it. `data`: the numbers drawn, the first row is the head.
+/// A drawing with what belongs to it.
 struct Figure {
   std::string title, svg, legend;  // svg and legend are markup
   std::vector<std::string> notes;
-  Rows data;
+  Table data;  // the numbers drawn
   bool wide = false;
   std::string id = {};                    // its name if it is asked for alone: "rate"; empty: it is in pages only
   std::optional<chart::Svg> column = {};  // the same for a paper, if it has a name
@@ -34,7 +36,7 @@ class Page {
   void section(const std::string& id, const std::string& title);
   void heading(const std::string& title);  // below a section
   void paragraph(const std::string& text, std::string_view kind = "");
-  void table(const Rows& rows, std::string_view kind = "");  // the first row is the head
+  void table(const Table& table, std::string_view kind = "");  // without its title and notes
   void begin_figures() { body_ += "<div class=\"figures\">\n"; }
   void end_figures() { body_ += "</div>\n"; }
   void figure(const Figure& figure);
@@ -48,7 +50,7 @@ class Page {
 };
 
 /// Return the CSV text of a table, and a link that saves it without any server.
-std::string csv_text(const Rows& rows);
+std::string csv_text(const Table& table);
 std::string data_uri(const std::string& csv);
 
 /// The fills for the uses of time. The same reason has the same fill all over the page.

@@ -6,7 +6,6 @@
 #include <set>
 #include <span>
 
-#include "results/files/csv.h"
 #include "results/report/chart.h"
 #include "results/report/report_parts.h"
 
@@ -92,10 +91,10 @@ Figure stack_figure(const TrialRow& row, Fills& fills) {
   chart::StackChart chart{row.labels.variant, "% of the trial's time", {}, 100};
   Figure figure;
   figure.title = row.labels.variant;
-  figure.data = {{"rank", "part", "percent"}};
+  figure.data.columns = {"rank", "part", "percent"};
   for (const RankRecord& rank : first_of(row.record.ranks)) {
     const std::vector<chart::Part> parts = parts_of(rank, row.record.time_s, fills);
-    for (const chart::Part& part : parts) figure.data.push_back({rank_name(rank), part.name, csv_number(part.value)});
+    for (const chart::Part& part : parts) figure.data.rows.push_back({rank_name(rank), part.name, exact(part.value)});
     if (chart.rows.size() < kMostRanks) chart.rows.push_back({rank_name(rank), parts});
   }
   if (const std::string note = ranks_note("ranks", row.record.ranks.size()); !note.empty())
@@ -115,15 +114,15 @@ Figure gap_figure(const Shown& shown) {
                      {},
                      shown.bound.gap};
   Figure figure;
-  figure.data = {{"rank", "from_s", "gap"}};
+  figure.data.columns = {"rank", "from_s", "gap"};
   std::size_t at = 0;
   for (const RankRecord& rank : row.record.ranks) {
     if (rank.server || at++ >= kMostRanksInData) continue;
     const std::vector<double>& gaps = shown.digest.gaps[at - 1];
     for (std::size_t part = 0; part < gaps.size(); ++part) {
       if (std::isnan(gaps[part])) continue;
-      figure.data.push_back({rank_name(rank), csv_number(row.record.time_s * double(part) / double(gaps.size())),
-                             csv_number(gaps[part])});
+      figure.data.rows.push_back(
+          {rank_name(rank), exact(row.record.time_s * double(part) / double(gaps.size())), exact(gaps[part])});
     }
     if (map.rows.size() == kMostRanks) continue;
     map.rows.push_back(rank_name(rank));
@@ -150,11 +149,11 @@ Figure staleness_figure(const Shown& shown) {
   std::map<std::int64_t, std::int64_t> bins;
   for (const auto& [staleness, count] : counts) bins[low + (staleness - low) / width * width] += count;
   Figure figure;
-  figure.data = {{"staleness", "terms"}};
+  figure.data.columns = {"staleness", "terms"};
   if (width > 1) figure.notes.push_back(fmt::format("a bar is {} iterations wide", width));
   for (const auto& [from, count] : bins) {
     histogram.bins.emplace_back(double(from), double(count));
-    figure.data.push_back({fmt::format("{}", from), fmt::format("{}", count)});
+    figure.data.rows.push_back({fmt::format("{}", from), fmt::format("{}", count)});
   }
   figure.title = fmt::format("{}: largest {}{}", shown.row->labels.variant, high,
                              shown.bound.staleness ? fmt::format(", bound {:g}", *shown.bound.staleness) : "");
@@ -224,7 +223,7 @@ void add_stacks(Page& page, const std::vector<Group>& groups, const Drawn& drawn
       reasons.merge(reasons_of(*shown.row));
     }
     if (rows.empty() && !drawn.left_out.empty()) continue;
-    page.heading(group.title);
+    page.heading(group.in_words());
     if (rows.empty()) {
       page.paragraph("no trial ended well");
       continue;
@@ -255,7 +254,7 @@ void add_gaps(Page& page, const Drawn& drawn) {
     const Shown& shown = trials[t];
     if (shown.group != last) {
       if (last != nullptr) page.end_figures();
-      page.heading(shown.group->title);
+      page.heading(shown.group->in_words());
       page.begin_figures();
       last = shown.group;
     }

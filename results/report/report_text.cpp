@@ -5,11 +5,13 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "backends/base/record/kinds.h"
 #include "backends/base/text.h"
-#include "results/files/kinds.h"
 #include "results/files/record_json.h"
 #include "results/report/report_parts.h"
 #include "results/tables/cost.h"
+#include "results/tables/summary.h"
+#include "results/tables/summary_parts.h"
 
 namespace hopbench::report {
 namespace {
@@ -23,11 +25,11 @@ std::string plain_text(const Json& value) {
 }
 
 /// Adds a row for each value, named "machine.cpu" and so on.
-void flatten(const Json& value, const std::string& name, Rows& rows) {
+void flatten(const Json& value, const std::string& name, Table& table) {
   if (value.is_object()) {
-    for (const auto& [key, inner] : value.items()) flatten(inner, name.empty() ? key : name + "." + key, rows);
+    for (const auto& [key, inner] : value.items()) flatten(inner, name.empty() ? key : name + "." + key, table);
   } else if (name != "command") {  // it stands above, as it would be typed
-    rows.push_back({name, plain_text(value)});
+    table.rows.push_back({name, plain_text(value)});
   }
 }
 
@@ -98,12 +100,12 @@ Made made_of(const std::string& context_json) {
 void add_warnings(Page& page, const std::vector<Group>& groups, const Drawn& drawn,
                   const std::set<std::string>& at_the_edge) {
   page.section("warnings", "Warnings");
-  Rows failures{{"trial", "how it ended", "why"}};
+  Table failures{.columns = {"trial", "how it ended", "why"}};
   for (const Group& group : groups) {
     for (const TrialRow* row : group.trials()) {
       if (row->record.status == TrialStatus::kOk) continue;
-      failures.push_back({row->record.id, to_string(row->record.status),
-                          row->record.failure.text.empty() ? std::string("-") : row->record.failure.text});
+      failures.rows.push_back({row->record.id, to_string(row->record.status),
+                               row->record.failure.text.empty() ? std::string("-") : row->record.failure.text});
     }
   }
   const std::map<std::string, Marked> marks = marks_by_name(groups, at_the_edge);
@@ -111,20 +113,19 @@ void add_warnings(Page& page, const std::vector<Group>& groups, const Drawn& dra
   for (const Group& group : groups) {
     for (const Variant& variant : group.variants) all_variants.insert(variant.name);
   }
-  if (failures.size() > 1) {
-    const std::size_t n = failures.size() - 1;
+  if (const std::size_t n = failures.rows.size(); n > 0) {
     page.paragraph(fmt::format("{} trial{} did not end well.", n, n == 1 ? "" : "s"), "bad");
     page.table(failures, "bad text");
   }
   if (!marks.empty()) {
-    Rows rows{{"mark", "trials", "of", "what it means"}};
+    Table table{.columns = {"mark", "trials", "of", "what it means"}};
     for (const auto& [mark, marked] : marks) {
       const std::vector<std::string> variants(marked.variants.begin(), marked.variants.end());
       const bool everybody = variants.size() > 1 && variants.size() == all_variants.size();
-      rows.push_back({mark, fmt::format("{}", marked.trials), everybody ? "all variants" : join(variants, ", "),
-                      mark_says(mark, marked)});
+      table.rows.push_back({mark, fmt::format("{}", marked.trials), everybody ? "all variants" : join(variants, ", "),
+                            mark_says(mark, marked)});
     }
-    page.table(rows, "text");
+    page.table(table, "text");
   }
   bool flawed = false;
   for (const Shown& shown : drawn.trials) {
@@ -132,20 +133,18 @@ void add_warnings(Page& page, const std::vector<Group>& groups, const Drawn& dra
     page.paragraph(shown.digest.flaw, "bad");
     flawed = true;
   }
-  if (failures.size() == 1 && marks.empty() && !flawed) page.paragraph("none");
+  if (failures.rows.empty() && marks.empty() && !flawed) page.paragraph("none");
 }
 
 namespace {
 
-void add_grids(Page& page, const std::vector<Grid>& grids) {
-  std::set<std::string> said;  // tables share most of their notes: each stands below the first table with it
-  for (const Grid& grid : grids) {
-    page.heading(grid.title);
-    page.table(for_a_screen(grid).rows, "summary");
-    for (const std::string& note : grid.notes) {
-      if (said.insert(note).second) page.paragraph(note, "note");
-    }
-    for (const std::string& fact : grid.facts) page.paragraph(fact, "note");
+void show(Page& page, std::vector<Table> tables) {
+  std::set<std::string> said;
+  say_once(tables, said);
+  for (const Table& table : tables) {
+    page.heading(table.in_words());
+    page.table(for_a_screen(table), "summary");
+    for (const std::string& note : notes_of(table)) page.paragraph(note, "note");
   }
 }
 
@@ -153,14 +152,14 @@ void add_grids(Page& page, const std::vector<Grid>& grids) {
 
 void add_tables(Page& page, std::span<const TrialRow> rows, const std::string& reference) {
   page.section("summary", "Summary");
-  add_grids(page, summarise(rows, reference));
+  show(page, summarise(rows, reference));
 }
 
 void add_who_pays(Page& page, std::span<const TrialRow> rows) {
-  const std::vector<Grid> grids = skewed_who_pays(rows);
-  if (grids.empty()) return;
+  std::vector<Table> tables = skewed_who_pays(rows);
+  if (tables.empty()) return;
   page.section("who-pays", "Who pays");
-  add_grids(page, grids);
+  show(page, std::move(tables));
 }
 
 void add_context(Page& page, const RunFolder& run, std::span<const TrialRow> rows) {
@@ -177,13 +176,14 @@ void add_context(Page& page, const RunFolder& run, std::span<const TrialRow> row
   }
   std::vector<std::string> seed_texts;
   for (const std::uint64_t seed : seeds) seed_texts.push_back(fmt::format("{}", seed));
-  Rows again{{"to repeat it", ""}};
-  again.push_back({"command", command_text(context)});
-  again.push_back({"or", "hopbench run " + shell_word(run.path() + "/suite.toml")});
-  again.push_back({"seed", fmt::format("{}; repeats: {}", join(seed_texts, ", "), repeats.size())});
-  if (virtual_time) again.push_back({"virtual time", "the same program and seed give the same results, bit for bit"});
+  Table again{.columns = {"to repeat it", ""}};
+  again.rows.push_back({"command", command_text(context)});
+  again.rows.push_back({"or", "hopbench run " + shell_word(run.path() + "/suite.toml")});
+  again.rows.push_back({"seed", fmt::format("{}; repeats: {}", join(seed_texts, ", "), repeats.size())});
+  if (virtual_time)
+    again.rows.push_back({"virtual time", "the same program and seed give the same results, bit for bit"});
   page.table(again, "text");
-  Rows all{{"name", "value"}};
+  Table all{.columns = {"name", "value"}};
   if (context.is_discarded()) {
     page.paragraph("context.json is damaged: it is no JSON", "bad");
   } else {

@@ -5,7 +5,6 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "results/files/csv.h"
 #include "results/report/chart.h"
 #include "results/report/report_parts.h"
 
@@ -126,14 +125,14 @@ std::string timeline_json(const Digest& digest, const std::vector<Slice>& slices
   return text;
 }
 
-Rows timeline_data(const TrialRow& row, const Digest& digest, const std::vector<Slice>& slices, const Window& window,
-                   const Lanes& lanes, Fills& fills) {
-  Rows data{{"rank", "what", "from_s", "to_s", "slowdown_s"}};
+Table timeline_data(const TrialRow& row, const Digest& digest, const std::vector<Slice>& slices, const Window& window,
+                    const Lanes& lanes, Fills& fills) {
+  Table data{.columns = {"rank", "what", "from_s", "to_s", "slowdown_s"}};
   for (const Slice& slice : slices) {
     if (slice.to <= window.from || slice.from >= window.to) continue;
-    data.push_back({rank_name(row.record.ranks[std::size_t(lanes.lane_of.at(slice.rank))]),
-                    named(slice, digest, fills).name, csv_number(double(slice.from) / 1e9),
-                    csv_number(double(slice.to) / 1e9), csv_number(double(slice.delay) / 1e9)});
+    data.rows.push_back({rank_name(row.record.ranks[std::size_t(lanes.lane_of.at(slice.rank))]),
+                         named(slice, digest, fills).name, exact(double(slice.from) / 1e9),
+                         exact(double(slice.to) / 1e9), exact(double(slice.delay) / 1e9)});
   }
   return data;
 }
@@ -204,7 +203,7 @@ void add_timelines(Page& page, const Drawn& drawn, Fills& fills) {
       for (const Shown& other : trials) {
         if (other.group == shown.group) reasons.insert(other.digest.reasons.begin(), other.digest.reasons.end());
       }
-      page.heading(shown.group->title);
+      page.heading(shown.group->in_words());
       page.raw("<p class=\"legend\">" + fills.legend(reasons, false) + "</p>\n");
       own_legends = reasons.size() > Fills::kMostInLegend;
       last = shown.group;

@@ -10,6 +10,7 @@
 
 #include "results/arithmetic/curve.h"
 #include "results/tables/summary_parts.h"
+#include "results/tables/terms.h"
 
 namespace hopbench {
 namespace {
@@ -77,31 +78,40 @@ std::string links_text(const std::vector<const TrialRow*>& trials) {
   return text.empty() ? "-" : text;
 }
 
-Grid cost_grid(const Group& group) {
-  Grid grid;
-  grid.title = group.title + ": cost";
-  const std::string seconds = group.is_convergence() ? "host-s to target" : "host-s a million samples";
-  grid.rows.push_back({"variant", "n", "hosts", seconds, "bytes a sample", "bytes a sample between hosts"});
-  for (const Variant& variant : group.variants) {
-    const auto trials = variant.ok();
-    if (trials.empty()) {
-      grid.rows.push_back({variant.name, count_text(variant), "-", "-", "-", "-"});
-      continue;
-    }
-    std::vector<double> cost, bytes;
-    for (const TrialRow* row : trials) {
-      double sent = 0;
-      for (const RankRecord& rank : row->record.ranks) sent += double(rank.bytes_sent);
-      cost.push_back(host_seconds(*row));
-      bytes.push_back(sent / samples_of(row->record));
-    }
-    const bool never = std::any_of(cost.begin(), cost.end(), [](double s) { return std::isinf(s); });
-    grid.rows.push_back({variant.name, count_text(variant), fmt::format("{}", hosts_in(trials[0]->record)),
-                         never ? "not reached" : median_text(cost), median_text(bytes), links_text(trials)});
+TableRow cost_row(const Variant& variant) {
+  const auto trials = variant.ok();
+  if (trials.empty()) return {variant.name, count_cell(variant), "-", "-", "-", "-"};
+  std::vector<double> cost, bytes;
+  for (const TrialRow* row : trials) {
+    double sent = 0;
+    for (const RankRecord& rank : row->record.ranks) sent += double(rank.bytes_sent);
+    cost.push_back(host_seconds(*row));
+    bytes.push_back(sent / samples_of(row->record));
   }
-  grid.narrow = {"variant", column_name(seconds), "bytes a sample"};
-  grid.notes = {"hosts: those of workers and servers, each taken for the whole time; a link: both ways together"};
-  return grid;
+  const bool never = std::any_of(cost.begin(), cost.end(), [](double s) { return std::isinf(s); });
+  const Number seconds = median_of(cost);
+  return {variant.name,
+          count_cell(variant),
+          {Number{double(hosts_in(trials[0]->record)), int(trials.size())}, kCountNumber},
+          {never ? "not reached" : text_of(seconds), seconds},
+          {median_of(bytes), kPlainNumber},
+          links_text(trials)};
+}
+
+Table cost_table(const Group& group) {
+  const char* const seconds = group.is_convergence() ? "host-s to target" : "host-s a million samples";
+  Table table{.title = group.title() + ": cost",
+              .columns = {"variant",
+                          "n",
+                          "hosts",
+                          {seconds, seconds, "s"},
+                          {"bytes a sample", "bytes a sample", "bytes"},
+                          "bytes a sample between hosts"},
+              .caption = group.in_words() + ": cost",
+              .narrow = {"variant", seconds, "bytes a sample"}};
+  for (const Variant& variant : group.variants) table.rows.push_back(cost_row(variant));
+  table.note("hosts: those of workers and servers, each taken for the whole time; a link: both ways together");
+  return table;
 }
 
 /// Returns the number of samples in gradients that were not lost.
@@ -112,77 +122,81 @@ double counted(const RankRecord& rank) {
 
 bool crashed(const RankRecord& rank) { return rank.lost == "crash"; }
 
-/// The cost to one worker, medians over the repeats. NaN: not known. An infinite loss: it diverged.
-struct Paid {
-  double share = 0, lost = 0, age = 0, loss = 0;
+constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
+
+/// A part of what a worker pays in a trial in which all ranks together counted `all` samples. NaN: not known.
+struct Payment {
+  const char* column;
+  double (*of)(const RankRecord& rank, double all);
+  Format format;
 };
+constexpr Payment kPayments[] = {
+    {"share of samples", [](const RankRecord& rank, double all) { return all > 0 ? counted(rank) / all : kUnknown; },
+     kShareNumber},
+    {"gradients lost", [](const RankRecord& rank, double) { return double(rank.gradients_lost) + gradients_cut(rank); },
+     kPlainNumber},
+    {"mean age", [](const RankRecord& rank, double) { return rank.staleness_mean; }, kPlainNumber},
+    {"loss on its own",
+     [](const RankRecord& rank, double) {
+       const auto own = rank.figures.find("loss on its own samples");
+       if (own == rank.figures.end()) return kUnknown;
+       return std::isfinite(own->second) ? own->second : std::numeric_limits<double>::infinity();
+     },
+     {[](double loss) { return std::isinf(loss) ? std::string("diverged") : number_text(loss); }}}};
 
 /// A trial and the samples that its ranks counted together.
-struct Counted {
-  const TrialRow* row;
-  double all;
-};
-std::vector<Counted> counted_of(const Variant& variant) {
-  std::vector<Counted> trials;
-  for (const TrialRow* row : variant.ok()) {
-    double all = 0;
-    for (const RankRecord& rank : row->record.ranks) all += counted(rank);
-    trials.push_back({row, all});
-  }
-  return trials;
-}
+using Counted = std::pair<const TrialRow*, double>;
 
-Paid paid_by(const std::vector<Counted>& trials, std::size_t worker) {
-  std::vector<double> share, lost, age, loss;
+/// Returns the median over the trials in which the worker did not crash.
+Number paid_by(const std::vector<Counted>& trials, std::size_t worker, const Payment& payment) {
+  std::vector<double> values;
   for (const auto& [row, all] : trials) {
     const RankRecord& rank = row->record.ranks[worker];
-    if (crashed(rank)) continue;  // not known, which is not 0
-    share.push_back(all > 0 ? counted(rank) / all : std::nan(""));
-    lost.push_back(double(rank.gradients_lost) + gradients_cut(rank));
-    age.push_back(rank.staleness_mean);
-    const auto own = rank.figures.find("loss on its own samples");
-    if (own == rank.figures.end()) continue;
-    loss.push_back(std::isfinite(own->second) ? own->second : std::numeric_limits<double>::infinity());
+    const double value = crashed(rank) ? kUnknown : payment.of(rank, all);
+    if (!std::isnan(value)) values.push_back(value);
   }
-  return {median(share), median(lost), median(age), median(loss)};
+  return median_of(values);
 }
-
-std::string share_text(double share) { return std::isnan(share) ? "-" : percent_text(share); }
-std::string plain_text(double value) { return number_text(value); }
-std::string loss_text(double loss) { return std::isinf(loss) ? "diverged" : number_text(loss); }
 
 /// Returns "4.0 % / 6.2 % / 8.1 %": least, median and most of the workers for which the value is known.
-std::string workers_text(const std::vector<Paid>& workers, double Paid::*what, std::string (*text)(double)) {
+Cell payment_cell(const std::vector<Number>& workers, const Payment& payment) {
   std::vector<double> known;
-  for (const Paid& paid : workers) {
-    if (!std::isnan(paid.*what)) known.push_back(paid.*what);
+  for (const Number& worker : workers) {
+    if (worker.n > 0) known.push_back(worker.value);
   }
-  if (known.empty()) return "-";
-  const auto [least, most] = std::minmax_element(known.begin(), known.end());
-  if (text(*least) == text(*most)) return text(*least);
-  return fmt::format("{} / {} / {}", text(*least), text(median(known)), text(*most));
+  if (known.empty()) return {Number{}, kPlainNumber};
+  const Number number = median_of(known);
+  const auto [least, most] = number.range.value_or(Interval{number.value, number.value});
+  const auto text = payment.format.text;
+  if (text(least) == text(most)) return {text(least), number};
+  return {fmt::format("{} / {} / {}", text(least), text(number.value), text(most)), number};
 }
 
-void add_payers(Grid& grid, const Variant& variant, PayersShown shown) {
-  const std::vector<Counted> counts = counted_of(variant);
-  const TrialRecord& any = counts.front().row->record;
-  std::vector<Paid> workers;
-  for (std::size_t w = 0; w < any.ranks.size(); ++w) {
-    if (any.ranks[w].server) continue;
-    workers.push_back(paid_by(counts, w));
-    const Paid& paid = workers.back();
-    if (paid.lost > 0) std::erase(grid.idle, "gradients lost");
-    if (std::abs(paid.age) > 0) std::erase(grid.idle, "mean age");
-    if (!std::isnan(paid.loss)) std::erase(grid.idle, "loss on its own");
-    if (shown == PayersShown::kEachWorker) {
-      grid.rows.push_back({fmt::format("{}, worker {}", variant.name, w), share_text(paid.share), plain_text(paid.lost),
-                           plain_text(paid.age), loss_text(paid.loss)});
-    }
+void add_payers(Table& table, const Variant& variant, PayersShown shown) {
+  std::vector<Counted> trials;
+  for (const TrialRow* row : variant.ok()) {
+    Counted& trial = trials.emplace_back(row, 0);
+    for (const RankRecord& rank : row->record.ranks) trial.second += counted(rank);
   }
-  if (shown == PayersShown::kEachWorker) return;
-  grid.rows.push_back({variant.name, workers_text(workers, &Paid::share, share_text),
-                       workers_text(workers, &Paid::lost, plain_text), workers_text(workers, &Paid::age, plain_text),
-                       workers_text(workers, &Paid::loss, loss_text)});
+  std::vector<std::size_t> workers;
+  const std::vector<RankRecord>& ranks = trials.front().first->record.ranks;
+  for (std::size_t w = 0; w < ranks.size(); ++w) {
+    if (!ranks[w].server) workers.push_back(w);
+  }
+  const bool each = shown == PayersShown::kEachWorker;
+  const std::size_t first = table.rows.size();
+  table.rows.resize(first + (each ? workers.size() : 1));
+  for (std::size_t i = 0; first + i < table.rows.size(); ++i)
+    table.rows[first + i].emplace_back(each ? fmt::format("{}, worker {}", variant.name, workers[i]) : variant.name);
+  for (const Payment& payment : kPayments) {
+    std::vector<Number> paid;
+    for (const std::size_t worker : workers) {
+      paid.push_back(paid_by(trials, worker, payment));
+      if (paid.back().n > 0 && paid.back().value != 0) std::erase(table.idle, payment.column);
+      if (each) table.rows[first + paid.size() - 1].push_back(payment_cell({paid.back()}, payment));
+    }
+    if (!each) table.rows[first].push_back(payment_cell(paid, payment));
+  }
 }
 
 /// Returns "what rank 3 had done died with it" about all ranks that crashed in a trial of the group; "" if none did.
@@ -199,7 +213,7 @@ std::string crash_note(const Group& group) {
 }
 
 bool is_skewed(const Group& group) {
-  const std::string& split = group.variants.front().trials.front()->labels.split;
+  const std::string& split = group.labels().split;
   return !split.empty() && split != "iid";
 }
 
@@ -223,45 +237,45 @@ double gradients_cut(const RankRecord& rank) {
   return cut == rank.figures.end() ? 0 : cut->second;
 }
 
-std::vector<Grid> cost_grids(std::span<const TrialRow> rows) {
-  std::vector<Grid> grids;
-  for (const Group& group : groups_of(rows, "")) grids.push_back(cost_grid(group));
-  return grids;
+std::vector<Table> cost_tables(std::span<const TrialRow> rows) {
+  std::vector<Table> tables;
+  for (const Group& group : groups_of(rows, "")) tables.push_back(cost_table(group));
+  return tables;
 }
 
-std::vector<Grid> who_pays_grids(std::span<const TrialRow> rows, PayersShown shown) {
-  std::vector<Grid> grids;
+std::vector<Table> who_pays_tables(std::span<const TrialRow> rows, PayersShown shown) {
+  std::vector<Table> tables;
+  const bool each = shown == PayersShown::kEachWorker;
+  const char* const first = each ? "worker" : "variant";
   for (const Group& group : groups_of(rows, "")) {
-    Grid grid;
-    grid.title = group.title + ": who pays";
-    const bool each = shown == PayersShown::kEachWorker;
-    grid.rows.push_back(
-        {each ? "worker" : "variant", "share of samples", "gradients lost", "mean age, iterations", "loss on its own"});
-    grid.narrow = {grid.rows[0][0], "share of samples", "loss on its own"};
-    grid.idle = {"gradients lost", "mean age", "loss on its own"};
+    Table table{.title = group.title() + ": who pays",
+                .columns = {first},
+                .caption = group.in_words() + ": who pays",
+                .narrow = {first, "share of samples", "loss on its own"},
+                .idle = {"gradients lost", "mean age", "loss on its own"}};
+    for (const Payment& payment : kPayments) table.columns.push_back(listed(payment.column));
     for (const Variant& variant : group.variants) {
       const auto trials = variant.ok();
-      if (!trials.empty() && (is_skewed(group) || uneven(trials))) add_payers(grid, variant, shown);
+      if (!trials.empty() && (is_skewed(group) || uneven(trials))) add_payers(table, variant, shown);
     }
-    if (!each)
-      grid.notes.emplace_back("a / b / c: the worker with the least, the median worker, the one with the most");
-    grid.notes.emplace_back("variants whose workers count alike are left out, unless data are skewed");
-    grid.notes.emplace_back(
+    if (!each) table.note("a / b / c: the worker with the least, the median worker, the one with the most");
+    table.note("variants whose workers count alike are left out, unless data are skewed");
+    table.note(
         "share: of the samples in gradients that were not lost; lost: with those that were cut short and thrown away; "
         "age: of what the worker averaged; loss: of the final mean model, only where data are skewed and time is "
         "virtual");
-    if (const std::string note = crash_note(group); !note.empty()) grid.notes.push_back(note);
-    if (grid.rows.size() > 1) grids.push_back(std::move(grid));
+    if (const std::string note = crash_note(group); !note.empty()) table.note(note);
+    if (!table.rows.empty()) tables.push_back(std::move(table));
   }
-  return grids;
+  return tables;
 }
 
-std::vector<Grid> skewed_who_pays(std::span<const TrialRow> rows) {
+std::vector<Table> skewed_who_pays(std::span<const TrialRow> rows) {
   std::vector<TrialRow> skewed;
   for (const TrialRow& row : rows) {
     if (!row.labels.split.empty() && row.labels.split != "iid") skewed.push_back(row);
   }
-  return who_pays_grids(skewed, PayersShown::kSpread);
+  return who_pays_tables(skewed, PayersShown::kSpread);
 }
 
 }  // namespace hopbench

@@ -126,9 +126,20 @@ std::vector<std::string> words_of(const std::string& text) {
   return words;
 }
 
-std::vector<std::size_t> natural_widths(const Grid& grid) {
+std::vector<std::vector<std::string>> texts_of(const Table& table) {
+  std::vector<std::vector<std::string>> lines;
+  if (table.columns.empty()) return lines;
+  for (const Head& head : table.columns) (lines.empty() ? lines.emplace_back() : lines.back()).push_back(head.title);
+  for (const TableRow& row : table.rows) {
+    std::vector<std::string>& line = lines.emplace_back();
+    for (const Cell& cell : row) line.push_back(cell.text);
+  }
+  return lines;
+}
+
+std::vector<std::size_t> natural_widths(const Table& table) {
   std::vector<std::size_t> widths;
-  for (const auto& row : grid.rows) {
+  for (const auto& row : texts_of(table)) {
     widths.resize(std::max(widths.size(), row.size()), 0);
     for (std::size_t c = 0; c < row.size(); ++c) widths[c] = std::max(widths[c], display_width(printable_line(row[c])));
   }
@@ -141,15 +152,16 @@ std::string fitted_text(const std::string& text, std::size_t columns) {
   return lines;
 }
 
-std::string drawn(const Grid& grid, const std::vector<std::size_t>& widths, std::size_t columns, bool colour) {
+std::string drawn(const Table& table, const std::vector<std::size_t>& widths, std::size_t columns, bool colour) {
   std::string text;
   const std::size_t most = std::min(columns, kNoteWidth);
   const auto add = [&](const std::string& line, const char* style) { text += styled(line, style, colour) + "\n"; };
-  if (!grid.title.empty()) {
-    for (const std::string& line : wrapped(plain_words(printable_line(grid.title)), columns, "  ")) add(line, kBold);
+  if (!table.title.empty()) {
+    for (const std::string& line : wrapped(plain_words(printable_line(table.title)), columns, "  ")) add(line, kBold);
   }
-  for (std::size_t r = 0; r < grid.rows.size(); ++r) {
-    for (const std::string& line : lines_of_row(grid.rows[r], widths)) {
+  const std::vector<std::vector<std::string>> rows = texts_of(table);
+  for (std::size_t r = 0; r < rows.size(); ++r) {
+    for (const std::string& line : lines_of_row(rows[r], widths)) {
       if (r == 0) {
         add(line, kBold);
       } else {
@@ -161,7 +173,7 @@ std::string drawn(const Grid& grid, const std::vector<std::size_t>& widths, std:
     for (const std::size_t w : widths) total += w;
     add(std::string(total, '-'), kFaint);
   }
-  for (const std::string& note : notes_below(grid)) {
+  for (const std::string& note : notes_of(table)) {
     for (const std::string& line : wrapped(plain_words(printable_line(note)), most - 2, "  ")) add("  " + line, kFaint);
   }
   return text;

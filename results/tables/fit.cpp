@@ -4,7 +4,6 @@
 
 #include "backends/base/printable.h"
 #include "results/tables/drawing.h"
-#include "results/tables/terms.h"
 
 namespace hopbench {
 namespace {
@@ -28,28 +27,24 @@ std::size_t longest_word(const std::string& cell) {
 }
 
 /// Returns the widths of columns whose heads are wrapped, and whose labels and marks are if they are long.
-Widths widths_with_wrapped_heads(const Grid& grid) {
+Widths widths_with_wrapped_heads(const Table& table) {
   Widths widths;
-  for (std::size_t r = 0; r < grid.rows.size(); ++r) {
-    widths.resize(std::max(widths.size(), grid.rows[r].size()), 0);
-    for (std::size_t c = 0; c < grid.rows[r].size(); ++c) {
-      const std::string& cell = grid.rows[r][c];
-      widths[c] = std::max(widths[c], r == 0 ? longest_word(cell) : display_width(printable_line(cell)));
-    }
+  for (const Head& head : table.columns) widths.push_back(longest_word(head.title));
+  for (const TableRow& row : table.rows) {
+    for (std::size_t c = 0; c < row.size(); ++c)
+      widths[c] = std::max(widths[c], display_width(printable_line(row[c].text)));
   }
-  if (!widths.empty()) widths[0] = std::min(widths[0], kLabel);
-  for (std::size_t c = 0; c < widths.size() && c < grid.rows[0].size(); ++c) {
-    if (grid.rows[0][c] == "marks") widths[c] = std::min(widths[c], kMarks);
-  }
+  widths[0] = std::min(widths[0], kLabel);
+  if (table.has("marks")) widths[table.place_of("marks")] = std::min(widths[table.place_of("marks")], kMarks);
   return widths;
 }
 
 /// Returns the widths at which no word of a column is broken.
-Widths widths_of_words(const Grid& grid, std::size_t columns) {
-  Widths least(columns, 0);
-  for (const auto& row : grid.rows) {
+Widths widths_of_words(const Table& table) {
+  Widths least(table.columns.size(), 0);
+  for (const std::vector<std::string>& row : texts_of(table)) {
     for (std::size_t c = 0; c < row.size(); ++c) {
-      const bool count = c < grid.rows[0].size() && grid.rows[0][c] == "n";  // "0 of 3" stays on one line
+      const bool count = table.columns[c].name == "n";  // "0 of 3" stays on one line
       least[c] = std::max(least[c], count ? display_width(printable_line(row[c])) : longest_word(row[c]));
     }
   }
@@ -68,28 +63,16 @@ void shrink(Widths& widths, const Widths& least, std::size_t columns) {
   }
 }
 
-bool has_column(const Grid& grid, const std::string& name) {
-  const auto& head = grid.rows[0];
-  return std::any_of(head.begin(), head.end(), [&](const std::string& h) { return column_name(h) == name; });
-}
-
-/// Returns the grid without these columns and the notes that explain them.
-Grid without(Grid grid, const std::vector<std::string>& names) {
-  grid.idle = names;
-  for (const std::string& name : names) std::erase(grid.notes, explained(name));
-  return for_a_screen(std::move(grid));
-}
-
 /// Returns the spare columns that have to go so that the others fit: always the least needed ones, so that tables of
 /// one suite differ little from run to run.
-std::vector<std::string> without_room(const Grid& grid, std::size_t columns) {
+std::vector<std::string> without_room(const Table& table, std::size_t columns) {
   const auto fit = [&](const std::vector<std::string>& out) {
-    return total(widths_with_wrapped_heads(without(grid, out))) <= columns;
+    return total(widths_with_wrapped_heads(without(table, out))) <= columns;
   };
   std::vector<std::string> out;
   for (const std::string& name : spare_columns()) {
     if (fit(out)) break;
-    if (has_column(grid, name)) out.push_back(name);
+    if (table.has(name)) out.push_back(name);
   }
   return out;
 }
@@ -103,14 +86,14 @@ const std::vector<std::string>& spare_columns() {
   return kNames;
 }
 
-Fitted fitted(const Grid& grid, std::size_t columns, bool colour) {
+Fitted fitted(const Table& table, std::size_t columns, bool colour) {
   Fitted result;
-  if (grid.rows.empty() || total(natural_widths(grid)) <= columns)
-    return {drawn(grid, natural_widths(grid), columns, colour), {}};
-  result.left_out = without_room(grid, columns);
-  const Grid narrow = without(grid, result.left_out);
+  if (table.columns.empty() || total(natural_widths(table)) <= columns)
+    return {drawn(table, natural_widths(table), columns, colour), {}};
+  result.left_out = without_room(table, columns);
+  const Table narrow = without(table, result.left_out);
   Widths widths = widths_with_wrapped_heads(narrow);
-  shrink(widths, widths_of_words(narrow, widths.size()), columns);
+  shrink(widths, widths_of_words(narrow), columns);
   shrink(widths, Widths(widths.size(), kLeast), columns);
   result.text = drawn(narrow, widths, columns, colour);
   return result;

@@ -14,10 +14,10 @@ struct Fitted {
   std::vector<std::string> left_out;  // heads of columns that found no room
 };
 
-/// Returns the grid as text whose lines are at most `columns` wide. Does, until it fits: wraps heads, long labels and
+/// Returns the table as text whose lines are at most `columns` wide. Does, until it fits: wraps heads, long labels and
 /// marks; leaves out columns that are in spare_columns(); wraps the other cells, and last breaks words. Bound rows, n,
-/// intervals and marks always stay. Only a grid of more than `columns` / 6 columns that are not spare is wider.
-Fitted fitted(const Grid& grid, std::size_t columns, bool colour);
+/// intervals and marks always stay. Only a table of more than `columns` / 6 columns that are not spare is wider.
+Fitted fitted(const Table& table, std::size_t columns, bool colour);
 
 /// Returns the names of columns that a narrow terminal does without, the least needed first.
 const std::vector<std::string>& spare_columns();

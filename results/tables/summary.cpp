@@ -1,13 +1,14 @@
+#include "results/tables/summary.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <map>
 #include <set>
-#include <tuple>
 
+#include "backends/base/record/kinds.h"
 #include "backends/base/text.h"
 #include "backends/base/time.h"
-#include "results/files/kinds.h"
 #include "results/files/record_json.h"
 #include "results/tables/summary_parts.h"
 #include "results/tables/terms.h"
@@ -140,7 +141,7 @@ std::set<std::string> faults_that_never_came(const Group& group) {
   return said;
 }
 
-void add_marks(Grid& grid, const Group& group) {
+void add_marks(Table& table, const Group& group) {
   std::set<std::string> marks;
   std::vector<std::string> failures;
   for (const TrialRow* row : group.trials()) {
@@ -151,102 +152,53 @@ void add_marks(Grid& grid, const Group& group) {
                          (failure.text.empty() ? to_string(row->record.status) : what_happened(failure)));
     }
   }
-  for (const std::string& fault : faults_that_never_came(group)) grid.facts.push_back(fault);
+  for (const std::string& fault : faults_that_never_came(group)) table.fact(fault);
   for (const std::string& mark : marks) {
     const std::string meaning = meaning_of(mark);
-    if (!meaning.empty()) grid.notes.push_back(mark + ": " + meaning);
+    if (!meaning.empty()) table.note(mark + ": " + meaning);
   }
-  for (std::size_t i = 0; i < std::min(failures.size(), kReasonsShown); ++i) grid.facts.push_back(failures[i]);
-  if (failures.size() > kReasonsShown) {
-    grid.facts.push_back(
-        fmt::format("and {} more that did not finish: see trials.csv", failures.size() - kReasonsShown));
-  }
+  for (std::size_t i = 0; i < std::min(failures.size(), kReasonsShown); ++i) table.fact(failures[i]);
+  if (failures.size() > kReasonsShown)
+    table.fact(fmt::format("and {} more that did not finish: see trials.csv", failures.size() - kReasonsShown));
 }
 
-void add_common_notes(Grid& grid, const Group& group) {
+/// Returns what the speed-ups refer to, or why there are none; "" for a table without them.
+std::string speed_up_note(const Table& table, const Group& group) {
+  if (!table.has("speed-up")) return "";
+  const Variant* reference = group.find(group.reference);
+  if (reference == nullptr) return "no speed-up: the reference '" + group.reference + "' has no trial here";
+  if (reference->ok().empty()) return "no speed-up: no trial of the reference '" + group.reference + "' ended well";
+  return "speed-up over " + group.reference +
+         ": geometric mean of ratios paired by repeat; [a, b]: 95 % t-interval (from 3 pairs)";
+}
+
+void add_common_notes(Table& table, const Group& group) {
   const Trials trials = group.trials();
-  std::vector<std::string> notes{clock_note(trials),   setting_note(trials),  tcp_note(trials),
-                                 sharing_note(trials), fallback_note(trials), work_note(trials)};
-  notes.push_back("n: repeats; medians over them; (a .. b): smallest and largest; [a, b]: 95 % interval (from 6)");
-  const auto& head = grid.rows.front();
-  if (std::find(head.begin(), head.end(), "speed-up") == head.end()) {
-    // no note on speed-ups
-  } else if (const Variant* reference = group.find(group.reference); reference != nullptr && reference->ok().empty()) {
-    notes.push_back("no speed-up: no trial of the reference '" + group.reference + "' ended well");
-  } else if (reference != nullptr) {
-    notes.push_back("speed-up over " + group.reference +
-                    ": geometric mean of ratios paired by repeat; [a, b]: 95 % t-interval (from 3 pairs)");
-  } else {
-    notes.push_back("no speed-up: the reference '" + group.reference + "' has no trial here");
+  std::vector<Note> notes;
+  for (const std::string& text :
+       {clock_note(trials), setting_note(trials), tcp_note(trials), sharing_note(trials), fallback_note(trials),
+        work_note(trials),
+        std::string("n: repeats; medians over them; (a .. b): smallest and largest; [a, b]: 95 % "
+                    "interval (from 6)"),
+        speed_up_note(table, group)}) {
+    notes.push_back({text});
   }
-  notes.insert(notes.end(), grid.notes.begin(), grid.notes.end());
-  notes.push_back(sources_note(group));
-  std::erase(notes, "");
-  grid.notes = std::move(notes);
-  add_marks(grid, group);
-}
-
-Group make_group(Trials trials, const std::string& reference) {
-  std::sort(trials.begin(), trials.end(), [](const TrialRow* a, const TrialRow* b) {
-    const auto key = [](const TrialRow* r) {
-      return std::tie(r->labels.row_order, r->labels.seed, r->labels.repeat, r->labels.order);
-    };
-    return key(a) < key(b);
-  });
-  const TrialLabels& labels = trials.front()->labels;
-  Group group;
-  group.title = fmt::format("{} / {} / {}", labels.suite, labels.measure, labels.scenario);
-  group.reference = reference;
-  for (const TrialRow* row : trials) {
-    auto place = std::find_if(group.variants.begin(), group.variants.end(),
-                              [&](const Variant& v) { return v.name == row->labels.variant; });
-    if (place == group.variants.end()) place = group.variants.insert(place, Variant{row->labels.variant, {}});
-    place->trials.push_back(row);
-  }
-  return group;
+  table.notes.insert(table.notes.begin(), notes.begin(), notes.end());
+  table.note(sources_note(group));
+  std::erase_if(table.notes, [](const Note& note) { return note.text.empty(); });
+  add_marks(table, group);
 }
 
 }  // namespace
 
-std::string meaning_of(const std::string& mark) {
-  if (mark == "experimental") return explained(mark).substr(mark.size() + 2);
-  return meaning_of(warning_kind(mark));
-}
-
-std::vector<Group> groups_of(std::span<const TrialRow> rows, const std::string& reference) {
-  using Key = std::tuple<std::string, std::string, std::string, std::string>;
-  std::map<Key, Trials> by_key;
-  std::map<Key, int> first;
-  for (const TrialRow& row : rows) {
-    const Key key{row.labels.suite, row.labels.measure, row.labels.what, row.labels.scenario};
-    by_key[key].push_back(&row);
-    const auto known = first.try_emplace(key, row.labels.order).first;
-    known->second = std::min(known->second, row.labels.order);
-  }
-  std::vector<Key> keys;
-  for (const auto& [key, trials] : by_key) keys.push_back(key);
-  std::stable_sort(keys.begin(), keys.end(), [&](const Key& a, const Key& b) { return first.at(a) < first.at(b); });
-  std::vector<Group> groups;
-  for (const Key& key : keys) groups.push_back(make_group(by_key.at(key), reference));
-  return groups;
-}
-
-Trials in_table_order(std::span<const TrialRow> rows) {
-  Trials ordered;
-  for (const Group& group : groups_of(rows, "")) {
-    for (const TrialRow* row : group.trials()) ordered.push_back(row);
-  }
-  return ordered;
-}
-
-std::vector<Grid> summarise(std::span<const TrialRow> rows, const std::string& reference) {
-  std::vector<Grid> grids;
+std::vector<Table> summarise(std::span<const TrialRow> rows, const std::string& reference) {
+  std::vector<Table> tables;
   for (const Group& group : groups_of(rows, reference)) {
-    grids.push_back(group.is_convergence() ? convergence_grid(group) : rate_grid(group));
-    add_fault_columns(grids.back(), group, rows);
-    add_common_notes(grids.back(), group);
+    tables.push_back(group.is_convergence() ? convergence_table(group) : rate_table(group));
+    add_fault_columns(tables.back(), group, rows);
+    add_common_notes(tables.back(), group);
   }
-  return grids;
+  return tables;
 }
 
 }  // namespace hopbench

@@ -15,71 +15,55 @@
 namespace hopbench {
 namespace {
 
+using Trials = std::vector<const TrialRow*>;
 using Values = std::vector<double>;
 
-std::string reach_text(const std::vector<Reach>& trials) {
-  if (trials.empty()) return "-";
-  Values reached;
-  for (const Reach& trial : trials) {
-    if (trial.at) reached.push_back(*trial.at);
-  }
-  if (reached.size() == trials.size()) return median_text(reached);
-  const Reach middle = median_reach(trials);
-  const std::string text = middle.at ? number_text(*middle.at) : "> " + number_text(middle.until);
-  return fmt::format("{} ({} of {} reached)", text, reached.size(), trials.size());
-}
+constexpr double kInfinite = std::numeric_limits<double>::infinity();
 
-struct Reaches {
-  std::vector<Reach> time, time_held, samples, samples_held;
-};
-
-Reaches reaches_of(const std::vector<const TrialRow*>& trials) {
-  Reaches all;
+/// Returns the median over all trials: "12.5", "> 40 (1 of 3 reached)". A trial that did not reach the target counts as
+/// later than every other. If that makes the median unknown, how far the trials went bounds it from below.
+Cell reach_cell(const Trials& trials, Crossing TargetReached::*measure, std::optional<double> Crossing::*how,
+                double CurveEnd::*end) {
+  Values reached, bounds;
+  int count = 0;
   for (const TrialRow* row : trials) {
-    const TargetReached reached = target_reached(*row);
-    const CurveEnd end = curve_end(row->record);
-    all.time.push_back({reached.time_s.fitted, end.time_s});
-    all.time_held.push_back({reached.time_s.held, end.time_s});
-    all.samples.push_back({reached.samples.fitted, end.samples});
-    all.samples_held.push_back({reached.samples.held, end.samples});
+    const std::optional<double> at = target_reached(*row).*measure.*how;
+    count += at ? 1 : 0;
+    reached.push_back(at.value_or(kInfinite));
+    bounds.push_back(at.value_or(curve_end(row->record).*end));
   }
-  return all;
+  Number number = median_of(reached);
+  if (count == number.n) return {number, kPlainNumber};
+  if (std::isinf(number.value)) number = {.value = median(bounds), .n = number.n, .beyond = true};
+  const Number alone{.value = number.value, .n = number.n, .beyond = number.beyond};
+  return {fmt::format("{} ({} of {} reached)", text_of(alone), count, number.n), number};
 }
 
-std::string speed_up_text(const Group& group, const Variant& variant) {
-  const SpeedUpPairs pairs = target_pairs(group, variant);
-  if (variant.name == group.reference && !pairs.above.empty()) return "1 (reference)";
-  return ratio_text(pairs.above, pairs.below);
-}
-
-/// Returns the final values of the mean model, the median rank and the worst rank: medians over the trials, NaN without
-/// trials. A value that is not finite counts as larger than every other.
-Values final_medians(const std::vector<const TrialRow*>& trials, double CurvePoint::*value) {
-  Values medians;
-  for (const char* model : {"mean", "median rank", "worst rank"}) {
+/// Returns "0.51 / 0.52 / 0.61", or "diverged": final values of the mean model, the median rank and the worst rank,
+/// medians over the trials. A value that is not finite counts as larger than every other.
+Cell finals_cell(const Trials& trials, double CurvePoint::*value, double scale) {
+  Cell cell;
+  bool all_diverged = true;
+  constexpr std::pair<const char*, const char*> kModels[] = {
+      {"mean", "mean_model"}, {"median rank", "median_rank"}, {"worst rank", "worst_rank"}};
+  for (const auto& [model, name] : kModels) {
     Values finals;
     for (const TrialRow* row : trials) {
       const CurvePoint* last = final_point(row->record, model);
-      if (last == nullptr) continue;
-      finals.push_back(std::isfinite(last->*value) ? last->*value : std::numeric_limits<double>::infinity());
+      if (last != nullptr) finals.push_back(std::isfinite(last->*value) ? scale * last->*value : kInfinite);
     }
-    medians.push_back(median(finals));
+    const Number number = median_of(finals);
+    const bool diverged = std::isinf(number.value);
+    all_diverged = all_diverged && diverged;
+    cell.text += (cell.text.empty() ? "" : " / ") + (diverged ? "diverged" : number_text(number.value));
+    cell.numbers.push_back({name, number});
   }
-  return medians;
-}
-
-/// Returns "0.51 / 0.52 / 0.61", or "diverged".
-std::string finals_text(const Values& medians, double scale) {
-  const auto diverged = [](double value) { return std::isinf(value); };
-  if (std::all_of(medians.begin(), medians.end(), diverged)) return "diverged";
-  std::string text;
-  for (const double value : medians)
-    text += (text.empty() ? "" : " / ") + (diverged(value) ? std::string("diverged") : number_text(scale * value));
-  return text;
+  if (all_diverged) cell.text = "diverged";
+  return cell;
 }
 
 bool has_accuracy(const Group& group) {
-  const auto trials = group.trials();
+  const Trials trials = group.trials();
   return std::any_of(trials.begin(), trials.end(),
                      [](const TrialRow* row) { return best_accuracy(row->record).value_or(0) > 0; });
 }
@@ -94,81 +78,65 @@ std::string whose_loss(const Group& group) {
   return model == "mean" ? "the mean model" : "the " + std::string(model);
 }
 
-void add_target_notes(Grid& grid, const Group& group, const TrialLabels& labels) {
-  grid.notes.push_back(
+void add_target_notes(Table& table, const Group& group) {
+  table.note(
       fmt::format("target: loss {} of {}; fitted: crossing of the fitted falling curve; held: first of {} evaluations "
                   "in a row at or below it",
-                  number_text(labels.target_loss), whose_loss(group), labels.target_hold));
+                  number_text(group.labels().target_loss), whose_loss(group), group.labels().target_hold));
   Values intervals;
   for (const TrialRow* row : group.trials()) {
     const double interval = evaluation_interval(row->record);
     if (interval > 0) intervals.push_back(interval);
   }
-  if (!intervals.empty()) {
-    grid.notes.push_back(fmt::format("evaluated every {} samples, off the clock", whole_text(median(intervals))));
-  }
-  grid.notes.push_back(explained("> T"));
+  if (!intervals.empty())
+    table.note(fmt::format("evaluated every {} samples, off the clock", whole_text(median(intervals))));
+  explain(table, "> T");
 }
 
 }  // namespace
 
-Reach median_reach(std::span<const Reach> trials) {
-  Values with_infinity, bounds;
-  for (const Reach& trial : trials) {
-    with_infinity.push_back(trial.at.value_or(std::numeric_limits<double>::infinity()));
-    bounds.push_back(trial.at.value_or(trial.until));
-  }
-  const double middle = median(with_infinity);
-  if (middle < std::numeric_limits<double>::infinity()) return {middle, middle};
-  return {std::nullopt, median(bounds)};
-}
-
-std::vector<Reach> times_to_target(const Variant& variant) { return reaches_of(variant.ok()).time; }
-
 // Returns no pairs if a trial of a pair did not reach the target: leaving that pair out would flatter.
-SpeedUpPairs target_pairs(const Group& group, const Variant& variant) {
+PairedSamples target_pairs(const Group& group, const Variant& variant) {
   const Variant* reference = group.find(group.reference);
   if (reference == nullptr) return {};
-  SpeedUpPairs pairs;
-  for (const auto& [a, b] : pairs_of(variant, *reference)) {
-    const auto time = target_reached(*a).time_s.fitted, reference_time = target_reached(*b).time_s.fitted;
-    if (!time || !reference_time || *time <= 0 || *reference_time <= 0) return {};
-    pairs.above.push_back(*reference_time);  // a shorter time is a greater speed
-    pairs.below.push_back(*time);
-  }
-  return pairs;
+  PairedSamples times = pairs_of(variant.trials, reference->trials, [](const TrialRow& row) {
+    const std::optional<double> time = target_reached(row).time_s.fitted;
+    return time && *time > 0 ? time : std::nullopt;
+  });
+  if (times.without() > 0) return {};
+  std::swap(times.values, times.reference);  // a shorter time is a greater speed
+  return times;
 }
 
-Grid convergence_grid(const Group& group) {
-  const TrialLabels& labels = group.variants.front().trials.front()->labels;
-  const bool with_target = labels.target_loss > 0, with_accuracy = has_accuracy(group);
-  Grid grid;
-  grid.title = group.title;
-  std::vector<std::string> head{"variant", "n"};
-  if (with_target) {
-    head.insert(head.end(), {"time to target, s", "time held, s", "samples to target", "samples held", "speed-up"});
-  }
-  head.push_back("loss: mean / median / worst rank");
-  if (with_accuracy) head.push_back("accuracy, %: mean / median / worst rank");
-  grid.rows.push_back(std::move(head));
+Table convergence_table(const Group& group) {
+  const bool with_target = group.labels().target_loss > 0, with_accuracy = has_accuracy(group);
+  Table table{.title = group.title(), .columns = listed({"variant", "n"}), .caption = group.in_words()};
+  const auto add_columns = [&](std::initializer_list<const char*> names) {
+    for (Head& head : listed(names)) table.columns.push_back(std::move(head));
+  };
+  if (with_target) add_columns({"time to target", "time held", "samples to target", "samples held", "speed-up"});
+  add_columns({"loss"});
+  if (with_accuracy) add_columns({"accuracy"});
   for (const Variant& variant : group.variants) {
-    const auto ok = variant.ok();
-    std::vector<std::string> row{variant.name, count_text(variant)};
+    const Trials ok = variant.ok();
+    TableRow row{variant.name, count_cell(variant)};
     if (with_target) {
-      const Reaches reaches = reaches_of(ok);
-      row.insert(row.end(), {reach_text(reaches.time), reach_text(reaches.time_held), reach_text(reaches.samples),
-                             reach_text(reaches.samples_held), speed_up_text(group, variant)});
+      row.push_back(reach_cell(ok, &TargetReached::time_s, &Crossing::fitted, &CurveEnd::time_s));
+      row.push_back(reach_cell(ok, &TargetReached::time_s, &Crossing::held, &CurveEnd::time_s));
+      row.push_back(reach_cell(ok, &TargetReached::samples, &Crossing::fitted, &CurveEnd::samples));
+      row.push_back(reach_cell(ok, &TargetReached::samples, &Crossing::held, &CurveEnd::samples));
+      row.push_back(speed_up_cell(group, variant, target_pairs(group, variant)));
     }
-    row.push_back(finals_text(final_medians(ok, &CurvePoint::loss), 1));
-    if (with_accuracy) row.push_back(finals_text(final_medians(ok, &CurvePoint::accuracy), 100));
-    grid.rows.push_back(std::move(row));
+    row.push_back(finals_cell(ok, &CurvePoint::loss, 1));
+    if (with_accuracy) row.push_back(finals_cell(ok, &CurvePoint::accuracy, 100));
+    table.rows.push_back(std::move(row));
   }
   using Names = std::vector<std::string>;
-  grid.narrow = with_target ? Names{"variant", "time to target", "speed-up"} : Names{"variant", "loss", "accuracy"};
-  add_marks_column(grid, group);
-  if (with_target) add_target_notes(grid, group, labels);
-  grid.notes.push_back("loss and accuracy: of the last evaluation, medians over the trials");
-  return grid;
+  table.narrow = with_target ? Names{"variant", "time to target", "speed-up"} : Names{"variant", "loss", "accuracy"};
+  add_marks_column(table, group);
+  if (with_target) add_target_notes(table, group);
+  table.note("loss and accuracy: of the last evaluation, medians over the trials");
+  return table;
 }
 
 }  // namespace hopbench

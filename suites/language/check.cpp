@@ -3,8 +3,8 @@
 
 #include <fmt/format.h>
 
+#include "backends/base/record/kinds.h"
 #include "backends/base/text.h"
-#include "results/files/kinds.h"
 #include "suites/language/draft.h"
 
 namespace hopbench {

@@ -30,7 +30,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::string written = run_to_json(run.rows, run.context_json);
   const RunDocument again = run_from_json(written, "again.json");
   HB_ASSERT_MSG(run_to_json(again.rows, again.context_json) == written, written);
-  HB_ASSERT(outcomes_of(run.rows).size() == run.rows.size());
+  HB_ASSERT(outcomes_in_order(run.rows).size() == run.rows.size());
   for (const auto table : {ranks_csv, curve_csv, host_csv}) read_csv(table(run.rows), "table");
   return 0;
 }

@@ -11,8 +11,8 @@
 #include <set>
 #include <sstream>
 
-#include "results/arithmetic/sensitivity.h"
 #include "results/files/run_folder.h"
+#include "results/tables/sensitivity.h"
 #include "tests/cli/cli.h"
 #include "tests/paths.h"
 

@@ -146,7 +146,7 @@ TEST(Advice, NamesTheChangesThatWouldMakeItWrong) {
   guess.leads = true;
   report.advice = advise_all({candidate("allreduce", 100), guess});
   EXPECT_FALSE(report.advice.best) << "its rate may be that of a lead";
-  EXPECT_THAT(advice_grid(report.advice).notes,
+  EXPECT_THAT(notes_of(advice_table(report.advice)),
               Contains(AllOf(HasSubstr("not steady in some repeats"), HasSubstr(": dpsgd"))));
 }
 
@@ -155,9 +155,9 @@ TEST(Advice, SaysWhatItsProtocolsRestOn) {
   guess.rests_on = "not checked", guess.experimental = true;
   Candidate known = candidate("allreduce", 100);
   known.rests_on = "full-text";
-  const Grid grid = advice_grid(advise_all({known, guess}));
-  EXPECT_THAT(grid.notes, IsSupersetOf({"rests on: full-text: allreduce", "rests on: not checked: dpsgd"}));
-  EXPECT_THAT(grid.notes, Contains(AllOf(HasSubstr("experimental"), HasSubstr(": dpsgd"))));
+  const Table table = advice_table(advise_all({known, guess}));
+  EXPECT_THAT(notes_of(table), IsSupersetOf({"rests on: full-text: allreduce", "rests on: not checked: dpsgd"}));
+  EXPECT_THAT(notes_of(table), Contains(AllOf(HasSubstr("experimental"), HasSubstr(": dpsgd"))));
 }
 
 TEST(Advice, PutsIntoClassThreeWhatWasSeenToLoseWork) {

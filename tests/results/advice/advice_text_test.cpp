@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "results/advice/advice.h"
+#include "results/tables/drawing.h"
 #include "tests/results/advice/advice_samples.h"
 
 namespace hopbench {
@@ -46,12 +47,12 @@ TEST(AdviceText, AnswersAndSaysWhatItRestsOn) {
 }
 
 TEST(AdviceText, MarksTheRowsOfTheTable) {
-  const Grid grid = advice_grid(sample_report().advice);
-  ASSERT_EQ(grid.rows.size(), 4u);
-  EXPECT_EQ(grid.rows[1].front() + ": " + grid.rows[1].back(), "adpsgd: ");
-  EXPECT_EQ(grid.rows[1][grid.rows[1].size() - 2], "3");
-  EXPECT_EQ(grid.rows[2].front() + ": " + grid.rows[2].back(), "hop: recommended");
-  EXPECT_EQ(grid.rows[3].front() + ": " + grid.rows[3].back(), "allreduce: present");
+  const Table table = advice_table(sample_report().advice);
+  ASSERT_EQ(table.rows.size(), 3u);
+  EXPECT_EQ(table.rows[0].front().text + ": " + table.rows[0].back().text, "adpsgd: ");
+  EXPECT_EQ(table.rows[0][table.rows[0].size() - 2], "3");
+  EXPECT_EQ(table.rows[1].front().text + ": " + table.rows[1].back().text, "hop: recommended");
+  EXPECT_EQ(table.rows[2].front().text + ": " + table.rows[2].back().text, "allreduce: present");
 }
 
 TEST(AdviceText, IsTheSameInJson) {
@@ -85,10 +86,10 @@ TEST(AdviceText, NamesTheModelThatLearnedInEachLine) {
   report.learning = {{"allreduce", 0.1, false, {4, 5, 6}, {40, 50, 60}, ""},
                      {"hop", 0.05, true, {2, 2.5, 3}, {80, 90, 100}, ""},
                      {"adpsgd", 0.1, false, {kUnreached, kUnreached, 1}, {kUnreached, kUnreached, 10}, ""}};
-  const Grid grid = learning_grid(report);
-  ASSERT_EQ(grid.rows.size(), 4u);
-  EXPECT_THAT(grid.rows[1], testing::ElementsAre("hop", "mlp", "2.5", "90", "2x", "0.05 (edge)"));
-  EXPECT_THAT(grid.rows[3], testing::ElementsAre("adpsgd", "mlp", "not reached", "", "", "0.1"));
+  const Table table = learning_table(report);
+  ASSERT_EQ(table.rows.size(), 3u);
+  EXPECT_THAT(texts_of(table)[1], testing::ElementsAre("hop", "mlp", "2.5", "90", "2x", "0.05 (edge)"));
+  EXPECT_THAT(texts_of(table)[3], testing::ElementsAre("adpsgd", "mlp", "not reached", "", "", "0.1"));
   EXPECT_THAT(advice_text(report, false), HasSubstr("learning does not transfer by itself"));
   const auto json = nlohmann::json::parse(advice_json(report));
   EXPECT_TRUE(json["learning"][2]["time_to_target_s"][0].is_null());

@@ -119,7 +119,7 @@ TEST(LargeRuns, WhoPaysGrowsWithTheRanks) {
   const auto cost = [](int ranks) {
     const std::vector<TrialRow> rows{row_of("v", ranks)};
     return cpu_seconds([&] {
-      for (int i = 0; i < 3; ++i) EXPECT_EQ(who_pays_grids(rows, PayersShown::kEachWorker).size(), 1U);
+      for (int i = 0; i < 3; ++i) EXPECT_EQ(who_pays_tables(rows, PayersShown::kEachWorker).size(), 1U);
     });
   };
   const double few = cost(500);

@@ -11,7 +11,7 @@
 
 #include "backends/base/error.h"
 #include "backends/base/printable.h"
-#include "results/files/kinds.h"
+#include "backends/base/record/kinds.h"
 #include "results/files/record_json.h"
 #include "results/tables/table.h"
 #include "tests/results/results_samples.h"
@@ -284,10 +284,10 @@ TEST(Json, ARunIsOneDocumentWithoutMarks) {
   EXPECT_FALSE(run["trials"][0]["record"]["ranks"][0].contains("marks"));
   EXPECT_TRUE(nlohmann::json::parse(run_to_json(rows, "broken"))["context"].is_null());
   EXPECT_FALSE(run.contains("tables"));
-  const Grid grid{"s / rate", {}, {{"variant", "samples/s"}, {"hop", "12"}}};
-  const auto with_tables = nlohmann::json::parse(run_to_json(rows, "{}", to_json(std::span(&grid, 1))));
+  const Table table{.title = "s / rate", .columns = {"variant", "samples/s"}, .rows = {{"hop", "12"}}};
+  const auto with_tables = nlohmann::json::parse(run_to_json(rows, "{}", to_json(std::span(&table, 1))));
   EXPECT_EQ(with_tables["tables"][0]["title"], "s / rate");
-  EXPECT_EQ(with_tables["tables"][0]["rows"][0]["samples/s"], "12");
+  EXPECT_EQ(with_tables["tables"][0]["rows"][0]["samples_per_s"], "12");
 }
 
 TEST(EventLog, IsALineOfJsonAnEvent) {

@@ -19,19 +19,20 @@ constexpr double kNot = std::numeric_limits<double>::infinity();  // reached
 void add_times(std::vector<Outcome>& rows, const std::string& variant, const std::vector<double>& times) {
   for (std::size_t i = 0; i < times.size(); ++i) {
     Outcome row;
-    row.cells = {{"trial", variant + "/1/" + std::to_string(i)},
-                 {"measure", "convergence"},
-                 {"scenario", "homogeneous"},
-                 {"variant", variant},
-                 {"status", "ok"},
-                 {"seed", "1"},
-                 {"repeat", std::to_string(i)},
-                 {"clock", "virtual"},
-                 {"model", "lenet"},
-                 {"dataset", "fashion_mnist"},
-                 {"tuned", "0"},
-                 {"reading", "x/X1"},
-                 {"time_to_target_s", times[i] == kNot ? "" : std::to_string(times[i])}};
+    row.draw = {1, std::uint32_t(i)};
+    row.cells = {{"trial", {variant + "/1/" + std::to_string(i)}},
+                 {"measure", {"convergence"}},
+                 {"scenario", {"homogeneous"}},
+                 {"variant", {variant}},
+                 {"status", {"ok"}},
+                 {"seed", {"1"}},
+                 {"repeat", {std::to_string(i)}},
+                 {"clock", {"virtual"}},
+                 {"model", {"lenet"}},
+                 {"dataset", {"fashion_mnist"}},
+                 {"tuned", {"0"}},
+                 {"reading", {"x/X1"}},
+                 {"time_to_target_s", times[i] == kNot ? CsvValue() : CsvValue{std::to_string(times[i]), times[i]}}};
     rows.push_back(row);
   }
 }
@@ -103,9 +104,9 @@ TEST(RatioClaim, EqualPairsHaveAnIntervalWithoutWidth) {
 
 TEST(RatioClaim, PairsDrawsAndNotRows) {
   std::vector<Outcome> rows = rows_of({20, 40, 80}, {40, 20, 10});
-  std::swap(rows[3].cells["repeat"], rows[5].cells["repeat"]);
+  std::swap(rows[3].draw, rows[5].draw);
   EXPECT_NEAR(*judge(ratio(1.0), rows).number, 2, 1e-9);
-  rows[4].cells["repeat"] = "7";
+  rows[4].draw.repeat = 7;
   EXPECT_EQ(judge(ratio(1.0), rows).n, 2);
 }
 
@@ -126,11 +127,11 @@ TEST(RatioClaim, DiffersWhereTheRowsSayNothing) {
   EXPECT_EQ(now_and_then.verdict, ClaimVerdict::kDiffers);
   EXPECT_THAT(now_and_then.reason, HasSubstr("a: reached in 2 of 3 repeats only"));
   std::vector<Outcome> failed = rows_of({9, 9, 9}, {5, 5, 5});
-  failed[0].cells["status"] = "failed";
+  failed[0].cells["status"].text = "failed";
   EXPECT_EQ(judge(ratio(1.0), failed).verdict, ClaimVerdict::kHolds);
   EXPECT_EQ(judge(ratio(1.0), failed).n, 2);
   EXPECT_THAT(judge(ratio(1.0), failed).reason, HasSubstr("a: 1 of 3 trials failed"));
-  for (int i : {1, 2}) failed[std::size_t(i)].cells["status"] = "failed";
+  for (int i : {1, 2}) failed[std::size_t(i)].cells["status"].text = "failed";
   EXPECT_EQ(judge(ratio(1.0), failed).verdict, ClaimVerdict::kDiffers);
   EXPECT_THAT(judge(ratio(1.0), failed).reason, HasSubstr("all trials failed"));
   EXPECT_TRUE(judge(ratio(1.0), failed).failed);

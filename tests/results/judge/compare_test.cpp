@@ -13,6 +13,7 @@
 #include "results/files/csv.h"
 #include "results/files/record_json.h"
 #include "results/judge/compare.h"
+#include "results/tables/drawing.h"
 #include "tests/folder.h"
 #include "tests/paths.h"
 
@@ -45,7 +46,7 @@ TrialRow row_of(const std::string& variant, std::uint32_t repeat, double samples
 }
 
 Results source_of(const std::vector<TrialRow>& rows, const std::string& context = kContext) {
-  return {"source", outcomes_of(rows), context, ""};
+  return {"source", outcomes_in_order(rows), context, ""};
 }
 
 std::vector<TrialRow> real(const std::vector<double>& rates) {
@@ -108,7 +109,7 @@ TEST(Compare, NothingIsChanceInRatesOfVirtualTime) {
   EXPECT_EQ(row({60, 130}).verdict, Verdict::kRegression);
   EXPECT_EQ(row({90, 91, 89}).verdict, Verdict::kRegression);
   const std::vector<Compared> heads{{"head", {row({100, 100, 70})}}};
-  EXPECT_EQ(comparison_grids("base", heads)[0].rows[1][4], "0.888x (0.700 .. 1.00)");
+  EXPECT_EQ(comparison_tables("base", heads)[0].rows[0][4], "0.888x (0.700 .. 1.00)");
 }
 
 // Ten pairs with two modes were a regression beside an interval with 1 in it, and below every --fail-above.
@@ -331,16 +332,17 @@ TEST(Compare, SaysWhichTrialsHeadLacks) {
   EXPECT_FALSE(slower_than(more, 0));
 }
 
-TEST(Compare, GridHasARowForEachVariantAndColumnsForEachHead) {
+TEST(Compare, TableHasARowForEachVariantAndColumnsForEachHead) {
   const Results base = source_of(real({100, 100, 100})), slower = source_of(real({50, 50, 50}));
   const std::vector<Compared> heads{{"same", compare(base, base, {})}, {"slower", compare(base, slower, {})}};
-  const std::vector<Grid> grids = comparison_grids("base", heads);
-  ASSERT_EQ(grids.size(), 1u);
-  EXPECT_EQ(grids[0].title, "s / rate / one slow");
-  EXPECT_THAT(grids[0].rows.at(0), ElementsAre("variant", "metric", "base", "same", "speed-up", "n", "verdict",
-                                               "slower", "speed-up", "n", "verdict"));
-  EXPECT_THAT(grids[0].rows.at(1), ElementsAre("hop", "samples/s", "100.0", "100.0", "1.00x [1.00, 1.00]", "3",
-                                               "no-change", "50.00", "0.500x [0.500, 0.500]", "3", "regression"));
+  const std::vector<Table> tables = comparison_tables("base", heads);
+  ASSERT_EQ(tables.size(), 1u);
+  EXPECT_EQ(tables[0].title, "s / rate / one slow");
+  EXPECT_THAT(texts_of(tables[0]),
+              ElementsAre(ElementsAre("variant", "metric", "base", "same", "speed-up", "n", "verdict", "slower",
+                                      "speed-up", "n", "verdict"),
+                          ElementsAre("hop", "samples/s", "100.0", "100.0", "1.00x [1.00, 1.00]", "3", "no-change",
+                                      "50.00", "0.500x [0.500, 0.500]", "3", "regression")));
   EXPECT_THAT(comparison_csv(heads),
               HasSubstr("s,rate,one slow,hop,slower,samples/s,regression,3,100,50,0.5,0.5,0.5,\n"));
 }

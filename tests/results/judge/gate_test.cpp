@@ -44,9 +44,9 @@ RunFolder run_of(const Folder& folder, const std::string& name, const std::vecto
   return run;
 }
 
-ExactRow only(const TrialRow& base, const TrialRow& head) {
+GateRow only(const TrialRow& base, const TrialRow& head) {
   const Folder folder;
-  const std::vector<ExactRow> rows = compare_exact(run_of(folder, "base", {base}), run_of(folder, "head", {head}));
+  const std::vector<GateRow> rows = compare_exact(run_of(folder, "base", {base}), run_of(folder, "head", {head}));
   EXPECT_EQ(rows.size(), 1u);
   return rows.at(0);
 }
@@ -61,9 +61,9 @@ TEST(Exact, EqualRunsAreEqualWhateverTheHostDid) {
   head.record.ranks[0].cpu_wait_s *= 2;
   head.record.failure.text = "in other words";
   for (Warning& warning : head.record.warnings) warning.text = "in other words";
-  const ExactRow row = only(virtual_row(), head);
+  const GateRow row = only(virtual_row(), head);
   EXPECT_EQ(row.verdict, Verdict::kNoChange);
-  EXPECT_THAT(row.differences, IsEmpty());
+  EXPECT_THAT(row.notes, IsEmpty());
 }
 
 TEST(Exact, EveryNumberOfARankCounts) {
@@ -83,9 +83,9 @@ TEST(Exact, EveryNumberOfARankCounts) {
   for (const auto& change : changes) {
     TrialRow head = virtual_row();
     change(head.record);
-    const ExactRow row = only(virtual_row(), head);
+    const GateRow row = only(virtual_row(), head);
     EXPECT_NE(row.verdict, Verdict::kNoChange);
-    EXPECT_THAT(row.differences, Not(IsEmpty()));
+    EXPECT_THAT(row.notes, Not(IsEmpty()));
   }
 }
 
@@ -95,9 +95,9 @@ TEST(Exact, TellsTheDirectionAndThePlace) {
   slower.record.time_s += 0.1;
   slower.record.ranks[0].messages_sent = 23;
   EXPECT_EQ(only(virtual_row(), faster).verdict, Verdict::kImprovement);
-  const ExactRow row = only(virtual_row(), slower);
+  const GateRow row = only(virtual_row(), slower);
   EXPECT_EQ(row.verdict, Verdict::kRegression);
-  EXPECT_THAT(row.differences, testing::Contains("ranks[0].messages_sent: base 22, head 23"));
+  EXPECT_THAT(row.notes, testing::Contains("ranks[0].messages_sent: base 22, head 23"));
 }
 
 TEST(Exact, ValuesCountOnTheReferenceBackendOnly) {
@@ -122,7 +122,7 @@ TEST(Exact, RowsOfOneSideAreMissingOrNew) {
   const RunFolder base = run_of(folder, "base", {virtual_row("a"), virtual_row("b")});
   const RunFolder head = run_of(folder, "head", {virtual_row("b"), virtual_row("c")});
   std::vector<Verdict> verdicts;
-  for (const ExactRow& row : compare_exact(base, head)) verdicts.push_back(row.verdict);
+  for (const GateRow& row : compare_exact(base, head)) verdicts.push_back(row.verdict);
   EXPECT_THAT(verdicts, ElementsAre(Verdict::kMissing, Verdict::kNoChange, Verdict::kNew));
 }
 

@@ -47,8 +47,8 @@ std::vector<TrialRow> two_variants() {
 TEST(Why, SplitsTheTimeOfASample) {
   const Why answer = why(two_variants(), "hop", "allreduce").at(0);
   EXPECT_EQ(answer.n, 3);
-  EXPECT_NEAR(answer.rate.ratio, 2, 1e-12);
-  EXPECT_NEAR(answer.samples.ratio, 1, 1e-12);
+  EXPECT_NEAR(answer.rate.value, 2, 1e-12);
+  EXPECT_NEAR(answer.samples.value, 1, 1e-12);
   EXPECT_NEAR(answer.a_s, 2, 1e-9);
   EXPECT_NEAR(answer.b_s, 4, 1e-9);
   ASSERT_EQ(answer.parts.size(), 3u);
@@ -65,7 +65,7 @@ TEST(Why, ScalesToTheSamplesOfTheOther) {
     if (row.labels.variant == "hop") row.record.samples_per_s /= 2;  // half the work in the same time
   }
   const Why answer = why(rows, "hop", "allreduce").at(0);
-  EXPECT_NEAR(answer.rate.ratio, 1, 1e-12);
+  EXPECT_NEAR(answer.rate.value, 1, 1e-12);
   EXPECT_NEAR(answer.a_s, 4, 1e-9) << "what hop would take for allreduce's 200 samples";
 }
 
@@ -79,8 +79,8 @@ TEST(Why, CountsTheWindowOfTheTable) {
     row.record.window_end_s = 2.5;
   }
   const Why answer = why(rows, "hop", "allreduce").at(0);
-  EXPECT_NEAR(answer.rate.ratio, 2, 1e-12);
-  EXPECT_NEAR(answer.whole.ratio, 0.5, 1e-12);
+  EXPECT_NEAR(answer.rate.value, 2, 1e-12);
+  EXPECT_NEAR(answer.whole.value, 0.5, 1e-12);
   EXPECT_NEAR(answer.a_s, 2, 1e-9);
   EXPECT_THAT(why_text(answer), HasSubstr("time a sample 2.00x [2.00, 2.00] in the window of samples/s"));
   EXPECT_THAT(why_text(answer), HasSubstr("over the whole trial, warm-up and last workers included: 0.500x"));
@@ -96,7 +96,7 @@ TEST(Why, FallsBackToTheWholeTrialWhereOnlyOneHasAWindow) {
   }
   const Why answer = why(rows, "hop", "allreduce").at(0);
   EXPECT_EQ(answer.time, Why::Time::kWhole);
-  EXPECT_NEAR(answer.rate.ratio, 2, 1e-12);
+  EXPECT_NEAR(answer.rate.value, 2, 1e-12);
   EXPECT_THAT(why_text(answer), HasSubstr("over the whole trial, n = 3: the table shows no speed-up here"));
 }
 
@@ -109,7 +109,7 @@ TEST(Why, LeavesOutRepeatsInWhichOnlyOneHasAWindow) {
   EXPECT_EQ(answer.time, Why::Time::kWindow);
   EXPECT_EQ(answer.n, 2);
   EXPECT_EQ(answer.lost, 1);
-  EXPECT_NEAR(answer.rate.ratio, 2, 1e-12);
+  EXPECT_NEAR(answer.rate.value, 2, 1e-12);
 }
 
 TEST(Why, CallsASlowRankByItsNumberInTheSuite) {
@@ -153,8 +153,8 @@ TrialRow learning(const std::string& variant, int ms, std::int64_t samples) {
 TEST(Why, SpeedUpIsSamplesTimesTimeASample) {
   const Why answer =
       why(std::vector{learning("hop", 1000, 500), learning("allreduce", 1500, 400)}, "hop", "allreduce").at(0);
-  EXPECT_NEAR(answer.speed_up.ratio, 1.5, 1e-9);
-  EXPECT_NEAR(std::log(answer.speed_up.ratio), std::log(answer.samples.ratio) + std::log(answer.rate.ratio), 1e-12);
+  EXPECT_NEAR(answer.speed_up.value, 1.5, 1e-9);
+  EXPECT_NEAR(std::log(answer.speed_up.value), std::log(answer.samples.value) + std::log(answer.rate.value), 1e-12);
   EXPECT_EQ(why_sentence(answer),
             "hop reaches 0.5 1.50x sooner than allreduce: 1.88x faster a sample (-0.35 s compute), 25 % more samples.");
   EXPECT_THAT(why_text(answer), HasSubstr("n = 1"));

@@ -12,6 +12,7 @@
 #include "results/files/files.h"
 #include "results/report/paper_figure.h"
 #include "results/tables/cost.h"
+#include "results/tables/drawing.h"
 #include "results/tables/latex.h"
 #include "tests/folder.h"
 #include "tests/results/results_samples.h"
@@ -142,8 +143,9 @@ TEST(PaperFigure, IsDrawnIntoEveryKindOfFile) {
 }
 
 TEST(Latex, IsBooktabsAndEscapes) {
-  const Grid grid{"50 % of #1 & more", {"a_b"}, {{"variant", "n"}, {"x^2 ~ \\y", "<3"}}};
-  EXPECT_EQ(to_latex(std::vector{grid}, {}),
+  const Table table{
+      .title = "50 % of #1 & more", .columns = {"variant", "n"}, .rows = {{"x^2 ~ \\y", "<3"}}, .notes = {{"a_b"}}};
+  EXPECT_EQ(to_latex(std::vector{table}, {}),
             "% \\usepackage{booktabs}\n\\begin{table}\n  \\centering\n  \\caption{50 \\% of \\#1 \\& more}\n"
             "  \\footnotesize\n  \\setlength{\\tabcolsep}{3pt}\n"
             "  \\begin{tabular}{@{}lr@{}}\n    \\toprule\n    variant & n \\\\\n    \\midrule\n"
@@ -152,24 +154,31 @@ TEST(Latex, IsBooktabsAndEscapes) {
 }
 
 TEST(Latex, HasNoControlCharacters) {
-  const Grid grid{"a\x1b", {"note\x9b"}, {{"variant", "n"}, {"two\nlines \x1b[2J", "3"}}};
-  const std::string text = to_latex(std::vector{grid}, {});
+  const Table table{
+      .title = "a\x1b", .columns = {"variant", "n"}, .rows = {{"two\nlines \x1b[2J", "3"}}, .notes = {{"note\x9b"}}};
+  const std::string text = to_latex(std::vector{table}, {});
   EXPECT_THAT(text, AllOf(Not(HasSubstr("\x1b")), Not(HasSubstr("\x9b"))));
   EXPECT_THAT(text, HasSubstr("    two lines \\textbackslash{}u001b[2J & 3 \\\\\n"));
 }
 
-const std::vector<Grid> kTwoGrids{
-    {"one",
-     {"a note", "of one"},
-     {{"variant", "n", "time to target, s", "time held, s", "loss: mean / median / worst rank", "marks"},
-      {"hop", "3", "1", "2", "0.1 / 0.2 / 0.3", "diverged (1 of 3)"},
-      {"ps", "2 of 3", "4", "5", "0.4 / 0.5 / 0.6"}},
-     {"a fact"},
-     {"variant", "time to target"}},
-    {"two", {"a note"}, {{"variant", "n", "samples/s"}, {"hop", "3", "7"}, {"ideal", "3", "9"}}}};
+const std::vector<Table> kTwoTables{{.title = "one",
+                                     .columns = {"variant",
+                                                 "n",
+                                                 {"time to target", "time to target, s"},
+                                                 {"time held", "time held, s"},
+                                                 {"loss", "loss: mean / median / worst rank"},
+                                                 "marks"},
+                                     .rows = {{"hop", "3", "1", "2", "0.1 / 0.2 / 0.3", "diverged (1 of 3)"},
+                                              {"ps", "2 of 3", "4", "5", "0.4 / 0.5 / 0.6"}},
+                                     .notes = {{"a note"}, {.text = "a fact", .kind = Note::Kind::kFact}, {"of one"}},
+                                     .narrow = {"variant", "time to target"}},
+                                    {.title = "two",
+                                     .columns = {"variant", "n", "samples/s"},
+                                     .rows = {{"hop", "3", "7"}, {"ideal", "3", "9"}},
+                                     .notes = {{"a note"}}}};
 
 TEST(Latex, ShowsTheColumnsThatFitAndLosesNeitherRepeatsNorMarks) {
-  const std::string text = to_latex(kTwoGrids, {});
+  const std::string text = to_latex(kTwoTables, {});
   EXPECT_THAT(text,
               HasSubstr("    variant & time to target, s \\\\\n    \\midrule\n    hop & 1 \\\\\n    ps & 4 \\\\\n"));
   EXPECT_THAT(text,
@@ -182,16 +191,16 @@ TEST(Latex, ShowsTheColumnsThatFitAndLosesNeitherRepeatsNorMarks) {
 }
 
 TEST(Latex, ShowsTheColumnsThatAreAskedForInTheirOrder) {
-  const std::string text = to_latex(kTwoGrids, {"loss", "n", "time held"});
+  const std::string text = to_latex(kTwoTables, {"loss", "n", "time held"});
   EXPECT_THAT(text, HasSubstr("    hop & 0.1 / 0.2 / 0.3 & 3 & 2 \\\\\n"));
   EXPECT_THAT(text, AllOf(HasSubstr("{@{}lrrr@{}}"), HasSubstr("    variant & n \\\\\n"), Not(HasSubstr("n of"))));
-  EXPECT_THAT(to_latex(kTwoGrids, {"variant"}), HasSubstr("    hop \\\\\n"));
-  EXPECT_THAT(to_latex(kTwoGrids, {"samples/s"}), AllOf(Not(HasSubstr("caption{one}")), HasSubstr("\\par n = 3\n")));
+  EXPECT_THAT(to_latex(kTwoTables, {"variant"}), HasSubstr("    hop \\\\\n"));
+  EXPECT_THAT(to_latex(kTwoTables, {"samples/s"}), AllOf(Not(HasSubstr("caption{one}")), HasSubstr("\\par n = 3\n")));
 }
 
 TEST(Latex, NamesTheColumnsThatThereAre) {
   try {
-    to_latex(kTwoGrids, {"los"});
+    to_latex(kTwoTables, {"los"});
     ADD_FAILURE() << "there is no such column";
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ExitCode::kUsage);
@@ -225,10 +234,10 @@ TrialRow placed() {
 }
 
 TEST(Cost, IsOfHostsAndOfTheLinksBetweenThem) {
-  const std::vector<Grid> grids = cost_grids(std::vector{placed()});
-  ASSERT_EQ(grids.size(), 1u);
+  const std::vector<Table> tables = cost_tables(std::vector{placed()});
+  ASSERT_EQ(tables.size(), 1u);
   // 2 hosts for 2000 s; 6000 bytes for 300 samples, 5000 of them between the hosts.
-  EXPECT_THAT(grids[0].rows.at(1), ElementsAre("hop", "1", "2", "4000", "20.00", "0-1: 16.67"));
+  EXPECT_THAT(texts_of(tables[0]).at(1), ElementsAre("hop", "1", "2", "4000", "20.00", "0-1: 16.67"));
 }
 
 TEST(Cost, WhoPaysIsARowForEachVariant) {
@@ -236,31 +245,31 @@ TEST(Cost, WhoPaysIsARowForEachVariant) {
   row.record.ranks.push_back(row.record.ranks[1]);
   row.record.ranks[2].rank = 2;
   row.record.ranks[2].staleness_mean = 2;
-  const std::vector<Grid> grids = who_pays_grids(std::vector{row}, PayersShown::kSpread);
-  ASSERT_EQ(grids.size(), 1u);
-  EXPECT_THAT(grids[0].rows, SizeIs(2));
-  EXPECT_THAT(grids[0].rows.at(0),
-              ElementsAre("variant", "share of samples", "gradients lost", "mean age, iterations", "loss on its own"));
-  EXPECT_THAT(grids[0].rows.at(1), ElementsAre("hop", "25 % / 25 % / 50 %", "0", "0.5000 / 0.5000 / 2.000", "-"));
-  EXPECT_THAT(for_a_screen(grids[0]).rows.at(1), ElementsAre("hop", "25 % / 25 % / 50 %", "0.5000 / 0.5000 / 2.000"));
+  const std::vector<Table> tables = who_pays_tables(std::vector{row}, PayersShown::kSpread);
+  ASSERT_EQ(tables.size(), 1u);
+  EXPECT_THAT(tables[0].rows, SizeIs(1));
+  EXPECT_EQ(tables[0].columns.at(3).title, "mean age, iterations");
+  EXPECT_THAT(texts_of(tables[0]).at(1), ElementsAre("hop", "25 % / 25 % / 50 %", "0", "0.5000 / 0.5000 / 2.000", "-"));
+  EXPECT_THAT(texts_of(for_a_screen(tables[0])).at(1),
+              ElementsAre("hop", "25 % / 25 % / 50 %", "0.5000 / 0.5000 / 2.000"));
 }
 
 TEST(Cost, WhoPaysIsToldWhereWorkersCountUnlike) {
-  const std::vector<Grid> grids = who_pays_grids(std::vector{placed()}, PayersShown::kEachWorker);
-  ASSERT_EQ(grids.size(), 1u);
-  EXPECT_THAT(grids[0].rows.at(1), ElementsAre("hop, worker 0", "67 %", "0", "0.5000", "-"));
-  EXPECT_THAT(grids[0].rows.at(2), ElementsAre("hop, worker 1", "33 %", "0", "0.5000", "-"));
+  const std::vector<Table> tables = who_pays_tables(std::vector{placed()}, PayersShown::kEachWorker);
+  ASSERT_EQ(tables.size(), 1u);
+  EXPECT_THAT(texts_of(tables[0]).at(1), ElementsAre("hop, worker 0", "67 %", "0", "0.5000", "-"));
+  EXPECT_THAT(texts_of(tables[0]).at(2), ElementsAre("hop, worker 1", "33 %", "0", "0.5000", "-"));
   TrialRow cut = placed();
   cut.record.ranks[1].figures["gradients cut"] = 7;
-  EXPECT_EQ(who_pays_grids(std::vector{cut}, PayersShown::kEachWorker)[0].rows.at(2).at(2), "7.000");
+  EXPECT_EQ(who_pays_tables(std::vector{cut}, PayersShown::kEachWorker)[0].rows.at(1).at(2), "7.000");
   TrialRow even = placed();
   even.record.ranks[1].samples = 200;
-  EXPECT_THAT(who_pays_grids(std::vector{even}, PayersShown::kEachWorker), IsEmpty());
+  EXPECT_THAT(who_pays_tables(std::vector{even}, PayersShown::kEachWorker), IsEmpty());
   even.labels.split = "dirichlet 0.1";
   even.record.ranks[1].figures["loss on its own samples"] = 1.25;
-  EXPECT_EQ(skewed_who_pays(std::vector{even}).at(0).rows.at(1).back(), "1.250");
+  EXPECT_EQ(skewed_who_pays(std::vector{even}).at(0).rows.at(0).back(), "1.250");
   even.record.ranks[0].figures["loss on its own samples"] = std::numeric_limits<double>::quiet_NaN();
-  EXPECT_EQ(skewed_who_pays(std::vector{even}).at(0).rows.at(1).back(), "1.250 / diverged / diverged");
+  EXPECT_EQ(skewed_who_pays(std::vector{even}).at(0).rows.at(0).back(), "1.250 / diverged / diverged");
   EXPECT_THAT(skewed_who_pays(std::vector{placed()}), IsEmpty());
 }
 
@@ -270,13 +279,13 @@ TEST(Cost, WhatACrashedWorkerHadDoneIsNotKnown) {
   crashed.rank = 1;
   crashed.lost = "crash";
   row.record.ranks[1] = crashed;
-  const Grid grid = who_pays_grids(std::vector{row}, PayersShown::kEachWorker).at(0);
-  EXPECT_THAT(grid.rows.at(1), ElementsAre("hop, worker 0", "100 %", "0", "0.5000", "-"));
-  EXPECT_THAT(grid.rows.at(2), ElementsAre("hop, worker 1", "-", "-", "-", "-"));
-  EXPECT_THAT(who_pays_grids(std::vector{row}, PayersShown::kSpread).at(0).rows.at(1),
+  const Table table = who_pays_tables(std::vector{row}, PayersShown::kEachWorker).at(0);
+  EXPECT_THAT(texts_of(table).at(1), ElementsAre("hop, worker 0", "100 %", "0", "0.5000", "-"));
+  EXPECT_THAT(texts_of(table).at(2), ElementsAre("hop, worker 1", "-", "-", "-", "-"));
+  EXPECT_THAT(texts_of(who_pays_tables(std::vector{row}, PayersShown::kSpread).at(0)).at(1),
               ElementsAre("hop", "100 %", "0", "0.5000", "-"));
-  EXPECT_EQ(grid.notes.back(), "what rank 1 had done died with it: shares are of what the others did");
-  EXPECT_THAT(who_pays_grids(std::vector{placed()}, PayersShown::kSpread).at(0).notes.back(),
+  EXPECT_EQ(table.notes.back().text, "what rank 1 had done died with it: shares are of what the others did");
+  EXPECT_THAT(who_pays_tables(std::vector{placed()}, PayersShown::kSpread).at(0).notes.back().text,
               testing::HasSubstr("share: of the samples"));
 }
 

@@ -9,8 +9,7 @@
 
 #include "results/arithmetic/steady.h"
 #include "results/files/csv.h"
-#include "results/tables/summary_parts.h"
-#include "results/tables/table.h"
+#include "results/tables/summary.h"
 
 namespace hopbench {
 namespace {
@@ -47,21 +46,21 @@ TrialRow faulty_row(const std::string& variant, std::uint32_t repeat, int lost, 
   return row;
 }
 
-std::string cell_of(const Grid& grid, std::size_t row, const std::string& column) {
-  const auto at = std::find(grid.rows[0].begin(), grid.rows[0].end(), column);
-  if (at == grid.rows[0].end()) return "no column";
-  return grid.rows[row].at(std::size_t(at - grid.rows[0].begin()));
+std::string cell_of(const Table& table, std::size_t row, const std::string& column) {
+  return table.has(column) ? table.rows.at(row).at(table.place_of(column)).text : "no column";
 }
 
-bool has_note(const Grid& grid, const std::string& part) {
-  const std::vector<std::string> notes = notes_below(grid);
+bool has_note(const Table& table, const std::string& part) {
+  const std::vector<std::string> notes = notes_of(table);
   return std::any_of(notes.begin(), notes.end(),
                      [&](const std::string& note) { return note.find(part) != std::string::npos; });
 }
 
+std::vector<std::string> fact_texts(const Table& table) { return notes_of(table, Note::Kind::kFact); }
+
 TEST(FaultColumns, AreNotThereWithoutFaults) {
-  const Grid grid = summarise(std::vector{faulty_row("hop", 0, -1, 100, 1)}, "hop")[0];
-  EXPECT_EQ(cell_of(grid, 1, "ranks lost"), "no column");
+  const Table table = summarise(std::vector{faulty_row("hop", 0, -1, 100, 1)}, "hop")[0];
+  EXPECT_EQ(cell_of(table, 0, "ranks lost"), "no column");
 }
 
 TEST(FaultColumns, TellTheCostAgainstTheSameTrialsWithoutFaults) {
@@ -74,18 +73,17 @@ TEST(FaultColumns, TellTheCostAgainstTheSameTrialsWithoutFaults) {
   }
   rows.push_back(faulty_row("allreduce", 0, 0, 0, 0));
   rows.back().record.status = TrialStatus::kFailed;
-  const std::vector<Grid> grids = summarise(rows, "hop");
-  ASSERT_EQ(grids.size(), 2u);
-  EXPECT_EQ(cell_of(grids[0], 1, "ranks lost"), "no column");
-  EXPECT_EQ(grids[1].rows[1][0], "allreduce");
-  EXPECT_EQ(cell_of(grids[1], 1, "ranks lost"), "-");
-  EXPECT_EQ(cell_of(grids[1], 1, "against no faults"), "-");
-  EXPECT_EQ(grids[1].rows[2][0], "hop");
-  EXPECT_EQ(cell_of(grids[1], 2, "ranks lost"), "1");
-  EXPECT_EQ(cell_of(grids[1], 2, "against no faults"),
-            "rate 0.750x (0.750 .. 0.750), a survivor 1.00x (1.00 .. 1.00), loss +0.500");
-  EXPECT_TRUE(has_note(grids[1], "rate: of the survivors (3 of 4 workers) over that of all"));
-  EXPECT_FALSE(has_note(grids[1], "outside of the measured"));
+  const std::vector<Table> tables = summarise(rows, "hop");
+  ASSERT_EQ(tables.size(), 2u);
+  EXPECT_EQ(cell_of(tables[0], 0, "ranks lost"), "no column");
+  EXPECT_EQ(tables[1].rows[0][0].text, "allreduce");
+  EXPECT_EQ(cell_of(tables[1], 0, "ranks lost"), "-");
+  EXPECT_EQ(cell_of(tables[1], 0, "against no faults"), "-");
+  EXPECT_EQ(tables[1].rows[1][0].text, "hop");
+  EXPECT_EQ(cell_of(tables[1], 1, "ranks lost"), "1");
+  EXPECT_EQ(cell_of(tables[1], 1, "against no faults"), "rate 0.750x, a survivor 1.00x, loss +0.500");
+  EXPECT_TRUE(has_note(tables[1], "rate: of the survivors (3 of 4 workers) over that of all"));
+  EXPECT_FALSE(has_note(tables[1], "outside of the measured"));
 }
 
 TEST(FaultColumns, TellOfRatesThatSawNothingOfTheFault) {
@@ -101,38 +99,38 @@ TEST(FaultColumns, TellOfRatesThatSawNothingOfTheFault) {
 
 TEST(FaultColumns, TellOfNoSurvivorsWhereAllAre) {
   const std::vector<TrialRow> rows = {faulty_row("hop", 0, -1, 100, 1), faulty_row("hop", 0, 0, 90, 0.75)};
-  const Grid grid = summarise(rows, "hop")[1];
-  EXPECT_EQ(cell_of(grid, 1, "against no faults"), "rate 0.900x, loss -0.250");
-  EXPECT_FALSE(has_note(grid, "survivors"));
+  const Table table = summarise(rows, "hop")[1];
+  EXPECT_EQ(cell_of(table, 0, "against no faults"), "rate 0.900x, loss -0.250");
+  EXPECT_FALSE(has_note(table, "survivors"));
 }
 
 TEST(FaultColumns, TellOfNoLostRanksWhereNoneWas) {
   const std::vector<TrialRow> rows = {faulty_row("hop", 0, -1, 100, 1), faulty_row("hop", 0, 0, 90, 0.75)};
-  const Grid grid = summarise(rows, "hop")[1];
-  EXPECT_EQ(cell_of(grid, 1, "ranks lost"), "no column");
-  EXPECT_FALSE(has_note(grid, "ranks lost"));
+  const Table table = summarise(rows, "hop")[1];
+  EXPECT_EQ(cell_of(table, 0, "ranks lost"), "no column");
+  EXPECT_FALSE(has_note(table, "ranks lost"));
 }
 
 TEST(FaultColumns, TellOfNoLossWhereNothingIsLearnt) {
   std::vector<TrialRow> rows = {faulty_row("hop", 0, -1, 100, 0), faulty_row("hop", 0, 0, 90, 0)};
   for (TrialRow& row : rows) row.labels.learns = false;
-  const Grid grid = summarise(rows, "hop")[1];
-  EXPECT_EQ(cell_of(grid, 1, "against no faults"), "rate 0.900x");
-  EXPECT_FALSE(has_note(grid, "loss: by how much"));
+  const Table table = summarise(rows, "hop")[1];
+  EXPECT_EQ(cell_of(table, 0, "against no faults"), "rate 0.900x");
+  EXPECT_FALSE(has_note(table, "loss: by how much"));
 }
 
 TEST(FaultColumns, TellOfALossThatDiverged) {
   const double nan = std::numeric_limits<double>::quiet_NaN();
   const std::vector<TrialRow> rows = {faulty_row("hop", 0, -1, 100, 1), faulty_row("hop", 0, 0, 90, nan)};
-  EXPECT_EQ(cell_of(summarise(rows, "hop")[1], 1, "against no faults"), "rate 0.900x, loss diverged");
+  EXPECT_EQ(cell_of(summarise(rows, "hop")[1], 0, "against no faults"), "rate 0.900x, loss diverged");
 }
 
 TEST(FaultColumns, TellTheTimeOfAMeasureOfConvergence) {
   std::vector<TrialRow> rows = {faulty_row("hop", 0, -1, 100, 1), faulty_row("hop", 0, 1, 80, 1.5)};
   for (TrialRow& row : rows) row.labels.what = "convergence";
-  const Grid grid = summarise(rows, "hop")[1];
-  EXPECT_EQ(cell_of(grid, 1, "against no faults"), "time of the trial 1.25x, loss +0.500");
-  EXPECT_FALSE(has_note(grid, "not of equal work"));
+  const Table table = summarise(rows, "hop")[1];
+  EXPECT_EQ(cell_of(table, 0, "against no faults"), "time of the trial 1.25x, loss +0.500");
+  EXPECT_FALSE(has_note(table, "not of equal work"));
   rows[1].record.curve[0].samples = 880;
   EXPECT_TRUE(has_note(summarise(rows, "hop")[1],
                        "time of the trial, loss: not of equal work: samples done against no faults: hop 0.880x"));
@@ -142,8 +140,8 @@ TEST(FaultColumns, TellOfLossesThatAreNotOfEqualWork) {
   std::vector<TrialRow> rows = {faulty_row("hop", 0, -1, 100, 1), faulty_row("hop", 0, 1, 80, 1.5)};
   EXPECT_FALSE(has_note(summarise(rows, "hop")[1], "not of equal work"));
   rows[1].record.curve[0].samples = 750;
-  const Grid grid = summarise(rows, "hop")[1];
-  EXPECT_EQ(grid.facts,
+  const Table table = summarise(rows, "hop")[1];
+  EXPECT_EQ(fact_texts(table),
             std::vector<std::string>{"loss: not of equal work: samples done against no faults: hop 0.750x"});
 }
 
@@ -156,22 +154,22 @@ TEST(FaultColumns, TellTheTimeToTheTargetWhereAllReachedIt) {
     row.record.curve.insert(row.record.curve.begin(), {"mean", Time(milliseconds(0)), 0, 0, 3, 0, 0});
   }
   rows[1].record.curve[1].samples = 500;
-  const Grid grid = summarise(rows, "hop")[1];  // reached after 1/2 and 2/3 of the second
-  EXPECT_EQ(cell_of(grid, 1, "against no faults"), "time to target 1.33x, loss +0.500");
-  EXPECT_EQ(grid.facts,
+  const Table table = summarise(rows, "hop")[1];  // reached after 1/2 and 2/3 of the second
+  EXPECT_EQ(cell_of(table, 0, "against no faults"), "time to target 1.33x, loss +0.500");
+  EXPECT_EQ(fact_texts(table),
             std::vector<std::string>{"loss: not of equal work: samples done against no faults: hop 0.500x"});
   rows[1].record.curve[1].loss = 2.5;
-  const Grid never = summarise(rows, "hop")[1];
-  EXPECT_EQ(cell_of(never, 1, "against no faults"), "time of the trial 1.25x, loss +1.50");
+  const Table never = summarise(rows, "hop")[1];
+  EXPECT_EQ(cell_of(never, 0, "against no faults"), "time of the trial 1.25x, loss +1.50");
   EXPECT_TRUE(has_note(never, "samples done against no faults: hop 0.500x"));
 }
 
 TEST(FaultColumns, SayWhereThereIsNothingToCompareWith) {
-  const Grid grid = summarise(std::vector{faulty_row("hop", 0, 2, 80, 1.5)}, "hop")[0];
-  EXPECT_EQ(cell_of(grid, 1, "ranks lost"), "2");
-  EXPECT_EQ(cell_of(grid, 1, "against no faults"), "-");
+  const Table table = summarise(std::vector{faulty_row("hop", 0, 2, 80, 1.5)}, "hop")[0];
+  EXPECT_EQ(cell_of(table, 0, "ranks lost"), "2");
+  EXPECT_EQ(cell_of(table, 0, "against no faults"), "-");
   const std::string note = "against no faults: no trial ended well that is the same but for its scenario's faults";
-  EXPECT_NE(std::find(grid.notes.begin(), grid.notes.end(), note), grid.notes.end());
+  EXPECT_TRUE(has_note(table, note));
 }
 
 TEST(FaultColumns, TellWhichFaultsNeverCame) {
@@ -181,10 +179,10 @@ TEST(FaultColumns, TellWhichFaultsNeverCame) {
   for (TrialRow& row : rows) {
     if (row.labels.faults) row.record.warnings = {never};
   }
-  const std::vector<Grid> grids = summarise(rows, "hop");
-  EXPECT_FALSE(has_note(grids[0], "never came"));
-  EXPECT_EQ(cell_of(grids[1], 1, "marks"), "fault never came");
-  EXPECT_EQ(grids[1].facts, std::vector<std::string>{"fault never came: " + never.text});
+  const std::vector<Table> tables = summarise(rows, "hop");
+  EXPECT_FALSE(has_note(tables[0], "never came"));
+  EXPECT_EQ(cell_of(tables[1], 0, "marks"), "fault never came");
+  EXPECT_EQ(fact_texts(tables[1]), std::vector<std::string>{"fault never came: " + never.text});
 }
 
 // Two workers of 10 ms an iteration, and a third that was lost.
@@ -260,7 +258,7 @@ TEST(Lost, AreToldInTheTables) {
 TEST(SummaryNotes, TellHowGpusWereUsed) {
   TrialRow row = faulty_row("hop", 0, -1, 100, 1);
   row.record.ranks = std::vector<RankRecord>(3);
-  const auto notes = [&] { return summarise(std::vector<TrialRow>{row}, "hop")[0].notes; };
+  const auto notes = [&] { return notes_of(summarise(std::vector<TrialRow>{row}, "hop")[0]); };
   EXPECT_THAT(notes(), testing::Not(testing::Contains(testing::HasSubstr("GPU"))));
   for (RankRecord& rank : row.record.ranks) rank.gpu = "0000:3b:00.0";
   row.record.ranks[0].machine = "another";

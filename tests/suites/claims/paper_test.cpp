@@ -8,7 +8,7 @@
 #include <set>
 
 #include "models/dataset.h"
-#include "results/files/outcome.h"
+#include "results/files/columns.h"
 #include "tests/paths.h"
 
 namespace hopbench {
@@ -167,8 +167,7 @@ bool have_data(const PaperSuite& suite) {
 void check_paper(const Paper& paper) {
   const std::set<std::string> columns = [] {
     std::set<std::string> names;
-    const std::vector<Outcome> any = outcomes_of(std::vector<TrialRow>(1));
-    for (const auto& [name, cell] : any.front().cells) names.insert(name);
+    for (const Column& column : hopbench::columns()) names.insert(column.name);
     return names;
   }();
   for (const Claim& claim : paper.claims) {

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "results/files/kinds.h"
+#include "backends/base/record/kinds.h"
 #include "suites/language/suite.h"
 #include "suites/trial/completion.h"
 #include "suites/trial/plan.h"

@@ -3,8 +3,8 @@
 
 #include <string>
 
+#include "backends/base/record/kinds.h"
 #include "protocols/node/protocol.h"
-#include "results/files/kinds.h"
 #include "suites/language/suite.h"
 #include "suites/trial/execute.h"
 #include "tests/paths.h"

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "results/files/run_folder.h"
+#include "backends/base/record/trial_row.h"
 #include "results/tables/table.h"
 
 namespace hopbench {
@@ -47,7 +47,7 @@ struct Sensitivity {
 };
 
 /// Returns a row for each variant (and setting of its knobs), a column for each learning rate, with the best marked.
-Grid sensitivity_grid(const Sensitivity& sensitivity);
+Table sensitivity_table(const Sensitivity& sensitivity);
 /// Returns warnings: a best on the edge of the grid, a target never reached, or reached before the first evaluation.
 std::vector<std::string> sensitivity_warnings(const Sensitivity& sensitivity);
 /// Columns: variant, lr, knobs, repeats, target_loss, samples_to_target, final_loss, best. A row for each setting.

@@ -1,5 +1,6 @@
 // Which setting is best, and what is said of it.
-#include "results/arithmetic/sensitivity.h"
+#include "results/tables/sensitivity.h"
+#include "results/tables/drawing.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -70,7 +71,7 @@ TEST(Sensitivity, WhatDivergesIsWorstEvenIfItReachedTheTargetBefore) {
   Sensitivity none{"t", 1.0, {tried("a", 1, {failed}), tried("a", 2, {row({})})}};
   EXPECT_EQ(none.best("a"), -1);
   EXPECT_THAT(sensitivity_warnings(none), ElementsAre("a: every setting diverged or failed"));
-  EXPECT_EQ(sensitivity_grid(none).rows.at(1).at(1), "failed");
+  EXPECT_EQ(sensitivity_table(none).rows.at(0).at(1), "failed");
 }
 
 TEST(Sensitivity, WhatFailedThroughoutIsNotBlamedOnTheLearningRate) {
@@ -82,10 +83,10 @@ TEST(Sensitivity, WhatFailedThroughoutIsNotBlamedOnTheLearningRate) {
   EXPECT_EQ(all.why_failed("a")->kind, FailureKind::kScenario);
   EXPECT_EQ(all.why_failed("b"), nullptr);
   EXPECT_THAT(sensitivity_warnings(all), testing::Contains("a: every trial failed: rank 3 left in iteration 5"));
-  EXPECT_EQ(sensitivity_grid(all).rows.at(1).at(1), "failed");
+  EXPECT_EQ(sensitivity_table(all).rows.at(0).at(1), "failed");
   all.tried.insert(all.tried.begin() + 2, tried("a", 4, {failed, row({kNoNumber})}));
   EXPECT_EQ(all.why_failed("a"), nullptr) << "one diverged";
-  EXPECT_EQ(sensitivity_grid(all).rows.at(1).at(3), "diverged");
+  EXPECT_EQ(sensitivity_table(all).rows.at(0).at(3), "diverged");
 }
 
 TEST(Sensitivity, WithoutATargetOrWhereNobodyReachesItTheFinalLossDecides) {
@@ -126,11 +127,12 @@ TEST(Sensitivity, GridHasARowAVariantAndAColumnALearningRate) {
   Sensitivity all = example();
   all.tried.push_back(tried("c", 0.1, {row({4, 2, 0})}, "k=1"));
   all.tried.push_back(tried("c", 0.4, {row({4, 1.5, 0.5})}, "k=2"));
-  const Grid grid = sensitivity_grid(all);
-  EXPECT_THAT(grid.rows, ElementsAre(ElementsAre("variant", "lr 0.1", "lr 0.2", "lr 0.4"),
-                                     ElementsAre("a", "> 200", "*75.00", "150.0"),
-                                     ElementsAre("b", "*150.0", "diverged", "diverged"),
-                                     ElementsAre("c k=1", "*150.0", "", ""), ElementsAre("c k=2", "", "", "150.0")));
+  const Table table = sensitivity_table(all);
+  EXPECT_THAT(
+      texts_of(table),
+      ElementsAre(ElementsAre("variant", "lr 0.1", "lr 0.2", "lr 0.4"), ElementsAre("a", "> 200", "*75.00", "150.0"),
+                  ElementsAre("b", "*150.0", "diverged", "diverged"), ElementsAre("c k=1", "*150.0", "", ""),
+                  ElementsAre("c k=2", "", "", "150.0")));
   EXPECT_EQ(sensitivity_csv(example()),
             "variant,lr,knobs,repeats,target_loss,samples_to_target,final_loss,best\n"
             "a,0.1,,1,1,,2,0\na,0.2,,1,1,75,0,1\na,0.4,,1,1,150,0,0\n"

@@ -1,4 +1,4 @@
-#include "results/arithmetic/sensitivity.h"
+#include "results/tables/sensitivity.h"
 
 #include <fmt/format.h>
 
@@ -7,11 +7,10 @@
 #include <limits>
 #include <set>
 
+#include "backends/base/record/kinds.h"
 #include "backends/base/text.h"
 #include "results/arithmetic/curve.h"
 #include "results/files/csv.h"
-#include "results/files/kinds.h"
-#include "results/tables/summary_parts.h"
 
 namespace hopbench {
 namespace {
@@ -104,27 +103,25 @@ bool Sensitivity::on_edge(std::size_t index) const {
   return chosen.lr == least || chosen.lr == most;
 }
 
-Grid sensitivity_grid(const Sensitivity& sensitivity) {
+Table sensitivity_table(const Sensitivity& sensitivity) {
   std::set<double> rates;
   for (const Tried& tried : sensitivity.tried) rates.insert(tried.lr);
-  Grid grid{.title = sensitivity.title, .notes = {}, .rows = {{"variant"}}};
-  for (const double lr : rates) grid.rows.front().push_back("lr " + lr_text(lr));
+  Table table{.title = sensitivity.title, .columns = {"variant"}};
+  for (const double lr : rates) table.columns.emplace_back("lr " + lr_text(lr));
   std::string row_of;
   for (std::size_t i = 0; i < sensitivity.tried.size(); ++i) {
     const Tried& tried = sensitivity.tried[i];
     const std::string name = tried.variant + (tried.knobs.empty() ? "" : " " + tried.knobs);
-    if (name != row_of) grid.rows.emplace_back(rates.size() + 1).front() = row_of = name;
+    if (name != row_of) table.rows.emplace_back(rates.size() + 1).front() = row_of = name;
     const auto column = std::distance(rates.begin(), rates.find(tried.lr));
     const bool best = sensitivity.best(tried.variant) == int(i);
-    grid.rows.back()[std::size_t(column) + 1] = (best ? "*" : "") + cell(sensitivity, tried);
+    table.rows.back()[std::size_t(column) + 1] = (best ? "*" : "") + cell(sensitivity, tried);
   }
-  if (sensitivity.target_loss > 0) {
-    grid.notes.push_back(fmt::format("samples until the loss is {}; *: the variant's best; > N: not reached in N",
-                                     sensitivity.target_loss));
-  } else {
-    grid.notes.emplace_back("loss at the end (no target is set); *: the variant's best");
-  }
-  return grid;
+  table.note(sensitivity.target_loss > 0
+                 ? fmt::format("samples until the loss is {}; *: the variant's best; > N: not reached in N",
+                               sensitivity.target_loss)
+                 : "loss at the end (no target is set); *: the variant's best");
+  return table;
 }
 
 std::vector<std::string> sensitivity_warnings(const Sensitivity& sensitivity) {

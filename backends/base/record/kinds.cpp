@@ -1,4 +1,4 @@
-#include "results/files/kinds.h"
+#include "backends/base/record/kinds.h"
 
 #include <algorithm>
 #include <iterator>
