@@ -1,5 +1,5 @@
-#include "backends/base/files/csv.h"
 #include "results/judge/claims.h"
+#include "backends/base/files/csv.h"
 
 #include <algorithm>
 #include <cmath>
