@@ -14,13 +14,13 @@
 
 #include "backends/base/error.h"
 #include "backends/base/printable.h"
+#include "backends/base/process/signals.h"
+#include "backends/base/process/tell.h"
 #include "backends/base/ran_out.h"
 #include "backends/base/text.h"
 #include "cli/commands.h"
 #include "cli/parsed.h"
-#include "cli/preflight.h"
-#include "cli/signals.h"
-#include "cli/tell.h"
+#include "suites/campaign/preflight.h"
 
 namespace hopbench {
 namespace {

@@ -1,10 +1,12 @@
-// The commands that only report: what there is, if a suite is right, where this runs. Results go to standard output,
+// The commands over suites, runs and papers that there are, and on this program. Results go to standard output,
 // messages to standard error. Each command returns the process's exit code.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "results/report/report.h"
 #include "suites/language/suite.h"
 
 namespace hopbench {
@@ -60,6 +62,42 @@ struct CiteOptions {
 int command_cite(const CiteOptions& options);
 /// Returns the entry for "AUTHORS: TITLE, VENUE YEAR", the form of Protocol::paper.
 std::string bibtex_entry(const std::string& key, const std::string& paper, const std::string& note);
+
+struct TraceCommand {
+  std::string folder, filter, output;  // of a run; regular expression on trial ids; "-": standard output
+};
+/// Writes one trace of the trials that match. Error(kUsage) if none does or their event logs are missing.
+int command_trace(const TraceCommand& options);
+
+struct ReportCommand {
+  std::string folder, filter, output;  // of a run; regular expression on trial ids; "-": standard output
+  std::string figure;                  // only this figure for a paper, by its id
+  std::optional<std::string> title;    // of the figure; "": none; absent: what tells its panels apart
+  bool latex = false, cost = false;    // the tables as LaTeX; the tables of cost and of "who pays"
+  std::string columns;                 // of the LaTeX tables, "samples/s,speed-up"; empty: those that fit a column
+  bool workers = false;                // "who pays" has a row for each worker
+  bool check = false;                  // judges what a paper claims; `figure`: of one claim
+  std::size_t trials = kTrialsDrawn;   // number of trials drawn one by one in the page
+};
+/// Writes one HTML page, or what was asked for instead. Error(kUsage) if no trial matches.
+int command_report(const ReportCommand& options);
+
+struct ReproduceCommand {
+  std::string paper;                // a name, or a folder with an expected.toml; empty: lists the papers
+  bool list = false;                // its claims
+  bool kick_the_tires = false;      // the smoke sizes of every paper whose data is there
+  std::vector<std::string> claims;  // ids; empty: all
+  std::string profile;              // smoke | full; empty: smoke, or what the results of --from were run with
+  std::string output, from;         // folders; empty output: hopbench-results/<utc>-<id>; empty from: runs the suites
+  std::optional<std::string> json;  // absent, "-" (standard output), or a file
+  std::string markdown;             // a file; empty: none
+  std::vector<std::string> command_line;
+};
+/// Returns 0 if every verdict is the expected one, 1 if not, 3 if trials failed that no verdict shows, 6 without data.
+int command_reproduce(const ReproduceCommand& options);
+
+/// Returns the papers of ./suites/papers and of $HOPBENCH_ROOT/suites/papers.
+std::vector<std::string> paper_names();
 
 struct VersionOptions {};
 int command_version(const VersionOptions& options);

@@ -9,12 +9,11 @@
 #include "cli/advise/advise.h"
 #include "cli/bench/bench.h"
 #include "cli/commands.h"
-#include "cli/commands/run.h"
+#include "cli/commands/merge.h"
 #include "cli/commands/scaffold.h"
 #include "cli/gate/gate.h"
 #include "cli/import/import.h"
-#include "cli/papers/paper.h"
-#include "cli/shards/merge.h"
+#include "cli/run.h"
 
 namespace CLI {
 class App;

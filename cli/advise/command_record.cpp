@@ -7,19 +7,23 @@
 #include <sstream>
 
 #include "backends/base/printable.h"
+#include "backends/base/process/signals.h"
+#include "backends/base/process/tell.h"
 #include "cli/advise/advise.h"
-#include "cli/commands/labels.h"
-#include "cli/install_paths.h"
 #include "cli/output_files.h"
-#include "cli/preflight.h"
-#include "cli/processes/join.h"
-#include "cli/signals.h"
-#include "cli/tell.h"
 #include "results/arithmetic/steady.h"
 #include "results/files/context.h"
 #include "results/files/files.h"
 #include "results/files/kinds.h"
+#include "suites/advice/cluster.h"
 #include "suites/advice/recording.h"
+#include "suites/campaign/adjust.h"
+#include "suites/campaign/calibrations.h"
+#include "suites/campaign/install_paths.h"
+#include "suites/campaign/join.h"
+#include "suites/campaign/labels.h"
+#include "suites/campaign/preflight.h"
+#include "suites/campaign/virtual_trials.h"
 #include "suites/tuning/calibrate_links.h"
 
 namespace hopbench {
@@ -42,17 +46,6 @@ TrialSpec trial_of(const RecordOptions& options, Suite& suite) {
     throw usage_error(options.suite +
                       ": model timing_only computes nothing that could be recorded: choose another one");
   return *real;
-}
-
-RunOptions processes_of(const RecordOptions& options) {
-  RunOptions gather;
-  gather.suites = {options.suite};
-  gather.hosts = options.hosts;
-  gather.ssh = options.ssh;
-  gather.rendezvous = options.rendezvous;
-  gather.interface = options.interface;
-  gather.command_line = options.command_line;
-  return gather;
 }
 
 void measure_costs(const TrialSpec& spec, Fleet* fleet, Recording& recording) {
@@ -165,14 +158,13 @@ int record_with(const RecordOptions& options, Suite suite, const Gathering& gath
 
 int command_record(const RecordOptions& options) {
   count_interrupts();
-  const RunOptions processes = processes_of(options);
-  if (const std::optional<int> served = serve(processes)) return *served;
+  if (const std::optional<int> served = serve(options)) return *served;
   const std::string file = find_suite(options.suite);
   Suite suite = load_suite(file, options.suite_options);
   Suite trial = suite;
   check_available({trial_of(options, trial)});
   check_free(options.output, inputs_of(suite));
-  const Gathering gathering(processes);
+  const Gathering gathering(options);
   if (gathering.fleet() == nullptr) return record_with(options, std::move(suite), gathering);
   try {
     const int code = record_with(options, std::move(suite), gathering);

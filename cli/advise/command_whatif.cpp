@@ -8,14 +8,16 @@
 #include <set>
 
 #include "backends/base/printable.h"
+#include "backends/base/process/signals.h"
+#include "backends/base/process/tell.h"
 #include "cli/advise/advise.h"
-#include "cli/install_paths.h"
 #include "cli/output_files.h"
-#include "cli/preflight.h"
-#include "cli/signals.h"
-#include "cli/tell.h"
 #include "results/files/kinds.h"
+#include "suites/advice/cluster.h"
 #include "suites/advice/variations.h"
+#include "suites/campaign/install_paths.h"
+#include "suites/campaign/preflight.h"
+#include "suites/campaign/virtual_trials.h"
 #include "suites/trial/plan.h"
 
 namespace hopbench {

@@ -9,26 +9,27 @@
 #include <span>
 
 #include "backends/base/printable.h"
+#include "backends/base/process/signals.h"
+#include "backends/base/process/tell.h"
 #include "backends/base/text.h"
 #include "backends/cuda/backend.h"
-#include "cli/commands/adjust.h"
-#include "cli/commands/at_once.h"
-#include "cli/commands/labels.h"
-#include "cli/commands/progress.h"
-#include "cli/commands/resume.h"
-#include "cli/commands/run.h"
-#include "cli/install_paths.h"
 #include "cli/outputs.h"
-#include "cli/preflight.h"
-#include "cli/processes/errands.h"
-#include "cli/processes/join.h"
-#include "cli/shards/shard.h"
-#include "cli/signals.h"
-#include "cli/tell.h"
+#include "cli/run.h"
 #include "results/arithmetic/steady.h"
 #include "results/files/context.h"
 #include "results/files/run_folder.h"
 #include "results/judge/baseline.h"
+#include "suites/campaign/adjust.h"
+#include "suites/campaign/at_once.h"
+#include "suites/campaign/calibrations.h"
+#include "suites/campaign/errands.h"
+#include "suites/campaign/install_paths.h"
+#include "suites/campaign/join.h"
+#include "suites/campaign/labels.h"
+#include "suites/campaign/preflight.h"
+#include "suites/campaign/progress.h"
+#include "suites/campaign/resume.h"
+#include "suites/campaign/shard.h"
 #include "suites/trial/execute.h"
 
 namespace hopbench {
@@ -445,14 +446,10 @@ void hint_at_outputs(const RunOptions& options) {
 
 }  // namespace
 
-void keep_matching(const std::string& filter, std::vector<TrialSpec>& trials) {
-  if (filter.empty()) return;
-  const std::regex matching = regular_expression(filter, "--filter");
-  std::erase_if(trials, [&](const TrialSpec& spec) { return !std::regex_search(spec.id(), matching); });
-}
-
 int command_run(const RunOptions& options) {
   count_interrupts();
+  const bool prints = options.list || options.dry_run;  // as process 0 does
+  if (prints && place_in_run(options).number > 0) return static_cast<int>(ExitCode::kOk);
   if (const std::optional<int> served = serve(options)) return *served;
   if (options.resume.empty() && options.suites.empty())
     throw usage_error(

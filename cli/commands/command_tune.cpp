@@ -7,18 +7,18 @@
 #include <filesystem>
 #include <map>
 
-#include "cli/commands/labels.h"
-#include "cli/commands/progress.h"
-#include "cli/commands/run.h"
-#include "cli/install_paths.h"
+#include "backends/base/process/signals.h"
+#include "backends/base/process/tell.h"
 #include "cli/output_files.h"
-#include "cli/preflight.h"
-#include "cli/signals.h"
-#include "cli/tell.h"
+#include "cli/run.h"
 #include "results/arithmetic/sensitivity.h"
 #include "results/files/context.h"
 #include "results/files/files.h"
 #include "results/files/kinds.h"
+#include "suites/campaign/install_paths.h"
+#include "suites/campaign/labels.h"
+#include "suites/campaign/preflight.h"
+#include "suites/campaign/progress.h"
 #include "suites/trial/execute.h"
 #include "suites/tuning/tune.h"
 

@@ -6,16 +6,16 @@
 #include <filesystem>
 #include <sstream>
 
+#include "backends/base/process/tell.h"
 #include "backends/base/text.h"
 #include "cli/gate/gate.h"
-#include "cli/gate/suite_differences.h"
 #include "cli/output_files.h"
 #include "cli/outputs.h"
-#include "cli/tell.h"
 #include "results/files/context.h"
 #include "results/files/possible.h"
 #include "results/judge/baseline.h"
 #include "results/judge/virtual_gate.h"
+#include "suites/campaign/suite_differences.h"
 
 namespace hopbench {
 namespace {

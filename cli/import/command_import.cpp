@@ -7,10 +7,10 @@
 
 #include "backends/base/error.h"
 #include "backends/base/printable.h"
+#include "backends/base/process/tell.h"
 #include "backends/base/text.h"
 #include "cli/import/import.h"
 #include "cli/output_files.h"
-#include "cli/tell.h"
 #include "results/files/files.h"
 
 namespace hopbench {

@@ -12,6 +12,7 @@
 #include "backends/base/printable.h"
 #include "backends/base/text.h"
 #include "models/workload.h"
+#include "suites/campaign/install_paths.h"
 #include "suites/language/draft.h"
 #include "suites/trial/plan.h"
 #include "suites/trial/ties.h"
@@ -190,6 +191,8 @@ double model_bytes_of(const TrialSpec& spec) {
 }
 
 }  // namespace
+
+std::string shipped_candidates() { return read_suite_file(shipped_file("suites/advice/candidates.toml")); }
 
 std::vector<TrialSpec> ClusterFile::trials_of(const std::string& label) const {
   std::vector<TrialSpec> found;

@@ -8,10 +8,10 @@
 
 #include "backends/base/text.h"
 #include "models/fit.h"
-#include "suites/import/profile.h"
 #include "suites/language/check_graph.h"
 #include "suites/language/check_workers.h"
 #include "suites/language/draft.h"
+#include "suites/profile/profile.h"
 #include "suites/trial/plan.h"
 
 namespace hopbench {

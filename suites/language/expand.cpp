@@ -6,9 +6,9 @@
 #include <fmt/format.h>
 
 #include "backends/base/random.h"
-#include "suites/import/profile.h"
 #include "suites/language/check_graph.h"
 #include "suites/language/draft.h"
+#include "suites/profile/profile.h"
 #include "suites/trial/plan.h"
 
 namespace hopbench {

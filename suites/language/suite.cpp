@@ -12,8 +12,8 @@
 
 #include "backends/base/failure.h"
 #include "backends/base/printable.h"
-#include "suites/import/safetensors.h"
 #include "suites/language/draft.h"
+#include "suites/profile/safetensors.h"
 #include "suites/trial/plan.h"
 
 namespace hopbench {

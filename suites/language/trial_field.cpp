@@ -5,6 +5,14 @@
 
 namespace hopbench {
 
+std::vector<JsonField<TrialSpec>> fields_of_keys(bool limits) {
+  std::vector<JsonField<TrialSpec>> fields;
+  for (const SuiteKey& key : suite_keys()) {
+    if (key.field.name != nullptr && key.field.limit == limits) fields.push_back(key.field);
+  }
+  return fields;
+}
+
 double real_value(const SuiteKey& key, const Value& value) {
   return key.type == KeyType::kRate ? rate_of(value) : value.as_real();
 }

@@ -5,21 +5,12 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "backends/base/json_fields.h"
 #include "suites/language/document.h"
-#include "suites/trial/trial.h"
+#include "suites/trial/trial_json.h"
 
 namespace hopbench {
 
 struct SuiteKey;
-
-// trial.cpp
-OrderedJson encode(const TrialSpec& spec);
-void decode(const OrderedJson& j, TrialSpec& spec);
-std::span<const JsonField<ComputeRule>> json_fields_of(const ComputeRule*);
-std::span<const JsonField<NetworkSpec::Link>> json_fields_of(const NetworkSpec::Link*);
-std::span<const JsonField<Fault>> json_fields_of(const Fault*);
-std::span<const JsonField<OtherBackend>> json_fields_of(const OtherBackend*);
 
 struct TrialField : JsonField<TrialSpec> {
   /// True if the field is not part of the hash.

@@ -5,7 +5,7 @@
 
 #include "backends/base/error.h"
 #include "results/files/record_json.h"
-#include "suites/language/trial_field.h"
+#include "suites/trial/trial_json.h"
 
 namespace hopbench {
 namespace {

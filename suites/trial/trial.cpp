@@ -4,7 +4,7 @@
 
 #include "backends/base/error.h"
 #include "protocols/node/protocol.h"
-#include "suites/language/keys.h"
+#include "suites/trial/trial_json.h"
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -122,21 +122,12 @@ constexpr JsonField<TrialSpec> kLimits[] = {
     optional_field<kScenario, &Scenario::traces>("traces"),
 };
 
-/// Returns the fields of keys that are limits, or those that are not.
-std::vector<TrialField> fields_of_keys(bool limits) {
-  std::vector<TrialField> fields;
-  for (const SuiteKey& key : suite_keys()) {
-    if (key.field.name != nullptr && key.field.limit == limits) fields.push_back(key.field);
-  }
+const std::vector<JsonField<TrialSpec>>& settings_of_keys() {
+  static const std::vector<JsonField<TrialSpec>> fields = fields_of_keys(false);
   return fields;
 }
-
-const std::vector<TrialField>& settings_of_keys() {
-  static const std::vector<TrialField> fields = fields_of_keys(false);
-  return fields;
-}
-const std::vector<TrialField>& limits_of_keys() {
-  static const std::vector<TrialField> fields = fields_of_keys(true);
+const std::vector<JsonField<TrialSpec>>& limits_of_keys() {
+  static const std::vector<JsonField<TrialSpec>> fields = fields_of_keys(true);
   return fields;
 }
 

@@ -1,0 +1,28 @@
+// How long variants take to a target loss, with a small model that learns in place of the job's.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "results/files/run_folder.h"
+#include "suites/advice/advice.h"
+#include "suites/advice/cluster.h"
+
+namespace hopbench {
+
+/// The question that a stand-in answers: how long a variant takes to a loss.
+struct LearningQuestion {
+  double target_loss = 0;
+  std::string model;
+  std::int64_t samples = 0;
+  double model_bytes = 0;  // of the job's model
+  int jobs = 0;
+};
+/// Returns the model that learns. Error(kUsage) if that one, or the job's own without a choice, does not learn or has
+/// sparse gradients.
+std::string stand_in_of(const std::string& chosen, const TrialSpec& spec);
+/// Tries the same learning rates for each variant without slow workers, and takes the best to the scenario. The rows of
+/// the trials in the scenario are added to `kept`.
+std::vector<Learning> learn(const ClusterFile& cluster, const LearningQuestion& question, std::vector<TrialRow>& kept);
+
+}  // namespace hopbench
