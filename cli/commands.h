@@ -7,6 +7,8 @@
 #include <vector>
 
 #include "results/report/report.h"
+#include "suites/claims/reproduction.h"
+#include "suites/import/readers.h"
 #include "suites/language/suite.h"
 
 namespace hopbench {
@@ -82,13 +84,11 @@ struct ReportCommand {
 /// Writes one HTML page, or what was asked for instead. Error(kUsage) if no trial matches.
 int command_report(const ReportCommand& options);
 
-struct ReproduceCommand {
+struct ReproduceCommand : ClaimChoice {
   std::string paper;                // a name, or a folder with an expected.toml; empty: lists the papers
   bool list = false;                // its claims
   bool kick_the_tires = false;      // the smoke sizes of every paper whose data is there
-  std::vector<std::string> claims;  // ids; empty: all
-  std::string profile;              // smoke | full; empty: smoke, or what the results of --from were run with
-  std::string output, from;         // folders; empty output: hopbench-results/<utc>-<id>; empty from: runs the suites
+  std::string output;               // folder; empty: hopbench-results/<utc>-<id>
   std::optional<std::string> json;  // absent, "-" (standard output), or a file
   std::string markdown;             // a file; empty: none
   std::vector<std::string> command_line;
@@ -96,8 +96,45 @@ struct ReproduceCommand {
 /// Returns 0 if every verdict is the expected one, 1 if not, 3 if trials failed that no verdict shows, 6 without data.
 int command_reproduce(const ReproduceCommand& options);
 
-/// Returns the papers of ./suites/papers and of $HOPBENCH_ROOT/suites/papers.
-std::vector<std::string> paper_names();
+struct MergeOptions {
+  std::vector<std::string> folders;  // of shards, in any order
+  std::string output;                // folder, new or empty
+  bool partial = false;              // merge although trials are missing
+  bool colour = false, wide = false;
+  std::vector<std::string> command_line;  // for the context
+};
+
+/// Writes `output`, whose trials, ranks, curve and event logs have the same bytes as if the run had never been divided.
+/// It is written beside its place and renamed at the end, so a merge that fails leaves nothing there. Returns the exit
+/// code. Error(kUsage) if the folders are not shards of one run by this same program, a trial is there twice with
+/// different results, or trials are missing (unless `partial`).
+int command_merge(const MergeOptions& options);
+
+struct NewOptions {
+  std::string what = "protocol";
+  std::string name;    // lower case, digits, underscores
+  std::string folder;  // empty: ./NAME
+  bool asynchronous = false;
+};
+/// Writes NAME.cpp, NAME_test.cpp and NAME.toml. Error(kUsage) for a bad or taken name or a file that is there already.
+int command_new(const NewOptions& options);
+
+struct ImportCommand {
+  std::string format;              // csv, kineto or perfetto
+  std::vector<std::string> paths;  // files; of kineto also directories
+  std::string output;              // the trace; "-": standard output
+  bool force = false;              // write over a file that is there
+  CsvColumns columns;              // of csv
+  std::string parallel;            // of kineto and perfetto: "dp2 pp4 tp1"; empty: not set
+  int replicas = 0;                // the same; 0: not set
+  bool align = false;              // of perfetto
+  int skip = 0;                    // first steps that are left out
+  /// Words in names of communication, of kineto and perfetto.
+  std::vector<std::string> communication;
+};
+/// Writes the trace, and prints statistics and the simplest scenario that fits: on standard output, or on standard
+/// error if the trace goes there. Error(kUsage) if a file cannot be read or the trace exists.
+int command_import(const ImportCommand& options);
 
 struct VersionOptions {};
 int command_version(const VersionOptions& options);

@@ -17,7 +17,6 @@
 #include "backends/base/json_value.h"
 #include "backends/base/printable.h"
 #include "backends/base/process/tell.h"
-#include "backends/base/process/terminal.h"
 #include "backends/base/text.h"
 #include "results/files/csv.h"
 #include "results/files/record_json.h"
@@ -178,18 +177,6 @@ RunFolder open_run(const std::string& folder) {
   RunFolder run = RunFolder::open(folder);
   if (run.cut_off()) tell_cut_off(folder, run.rows().size());
   return run;
-}
-
-std::string maker_of(const std::string& context_json) {
-  const nlohmann::json context = nlohmann::json::parse(context_json, nullptr, false);
-  if (!context.is_object() || !context.contains("hopbench")) return "unknown";
-  const nlohmann::json& hopbench = context.at("hopbench");
-  const auto text = [&](const char* name) {
-    return hopbench.is_object() && hopbench.contains(name) && hopbench[name].is_string()
-               ? hopbench[name].get<std::string>()
-               : std::string();
-  };
-  return text("version") + " " + text("commit").substr(0, 12);
 }
 
 std::string new_folder_name() {

@@ -44,9 +44,6 @@ class Outputs {
 RunFolder open_run(const std::string& folder);
 void tell_cut_off(const std::string& folder, std::size_t trials);
 
-/// Returns the version and commit that made a run, from its context.json.
-std::string maker_of(const std::string& context_json);
-
 /// Returns hopbench-results/<utc>-<id>.
 std::string new_folder_name();
 

@@ -27,14 +27,16 @@ struct RunOptions : CampaignOptions {
 /// Returns the exit code. Throws Error for what stops the whole run.
 int command_run(const RunOptions& options);
 
-struct TuneOptions {
+struct TuneOptions : GatheringOptions {
   std::string suite;  // path; "-": standard input
   SuiteOptions suite_options;
   std::string output;  // the tuned suite; empty: SUITE.tuned.toml. The table goes beside it, .csv for .toml
   bool force = false, dry_run = false, colour = false;
-  int threads = 0;  // of a simulation; 0: all cores
+  int threads = 0;     // of a simulation; 0: all cores
+  int jobs = 0;        // as in CampaignOptions
+  std::string resume;  // folder with the trials of an interrupted call; empty: none
 };
-/// Returns the exit code. Writes both files, or none.
+/// Returns the exit code. Writes both files, or none. If it is interrupted, it keeps the trials that are done.
 int command_tune(const TuneOptions& options);
 
 struct CalibrateOptions : GatheringOptions {

@@ -6,8 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "backends/base/error.h"
-#include "backends/base/process/tell.h"
+#include "suites/advice/whatif.h"
 #include "suites/campaign/options.h"
 #include "suites/language/suite.h"
 
@@ -22,41 +21,29 @@ struct RecordOptions : GatheringOptions {
 /// cluster.toml and its trace. Returns the exit code.
 int command_record(const RecordOptions& options);
 
-struct AdviseOptions {
+/// The flags that advise and whatif have in common.
+struct ClusterCommand {
   std::string cluster, scenario, present;  // the last two as in ClusterOptions
   SuiteOptions suite_options;
-  std::string candidates, errors;  // files; empty: those that come with the program
-  std::string output;              // folder; empty: a new one in hopbench-results
-  std::optional<std::string> json;
-  double target_loss = 0;    // 0: speed alone
-  std::string stand_in;      // model that learns; empty: the job's own
-  std::int64_t samples = 0;  // after which a variant has not reached the target; 0: as many as 200 iterations have
+  std::string resume;  // folder with the trials of an interrupted call; empty: none
   int jobs = 0;
   bool colour = false;
   std::vector<std::string> command_line;
 };
+
+struct AdviseOptions : ClusterCommand {
+  std::string candidates, errors;  // files; empty: those that come with the program
+  std::string output;              // folder; empty: `resume`, or a new one in hopbench-results
+  std::optional<std::string> json;
+  double target_loss = 0;    // 0: speed alone
+  std::string stand_in;      // model that learns; empty: the job's own
+  std::int64_t samples = 0;  // after which a variant has not reached the target; 0: as many as 200 iterations have
+};
 int command_advise(const AdviseOptions& options);
 
-struct WhatifOptions {
-  std::string cluster, scenario, present;
-  SuiteOptions suite_options;
-  std::vector<int> without;        // workers
-  std::vector<std::string> ranks;  // "3=1x"
-  std::vector<std::string> links;  // "0-1=10Gbit/s"
-  int jobs = 0;
-  bool colour = false;
+struct WhatifOptions : ClusterCommand {
+  WhatifChanges changes;
 };
 int command_whatif(const WhatifOptions& options);
-
-/// Reports on ^C, by Error(kInterrupted) of `work`, that nothing is written, and throws it on.
-template <class Work>
-auto writing_nothing_if_interrupted(const Work& work) {
-  try {
-    return work();
-  } catch (const Error& error) {
-    if (error.code() == ExitCode::kInterrupted) tell("interrupted: nothing is written\n");
-    throw;
-  }
-}
 
 }  // namespace hopbench

@@ -19,11 +19,11 @@
 #include "suites/advice/recording.h"
 #include "suites/campaign/adjust.h"
 #include "suites/campaign/calibrations.h"
+#include "suites/campaign/campaign.h"
 #include "suites/campaign/install_paths.h"
 #include "suites/campaign/join.h"
 #include "suites/campaign/labels.h"
 #include "suites/campaign/preflight.h"
-#include "suites/campaign/virtual_trials.h"
 #include "suites/tuning/calibrate_links.h"
 
 namespace hopbench {
@@ -63,12 +63,10 @@ void measure_costs(const TrialSpec& spec, Fleet* fleet, Recording& recording) {
 
 void run_trial(Fleet* fleet, Recording& recording) {
   tell(fmt::format("recording {}\n", recording.spec.id()));
-  ExecuteOptions with;
-  with.interrupts = &count_interrupts();
-  with.fleet = fleet;
-  recording.record = execute_trial(recording.spec, with);
+  TrialSpec once = recording.spec;
+  once.remeasure = 0;  // the user decides
+  recording.record = run_all({once}, {.fleet = fleet}).front().record;
   const TrialRecord& record = recording.record;
-  if (record.status == TrialStatus::kInterrupted) throw Error(ExitCode::kInterrupted, "interrupted");
   if (record.status != TrialStatus::kOk) throw trial_error("the trial to be recorded failed: " + record.failure.text);
   if (disturbed(record))
     tell(
@@ -88,7 +86,7 @@ std::string check_text(const Recording& recording, const std::string& file) {
   std::vector<TrialSpec> trials = cluster.trials_of(cluster.present);
   trials.resize(std::min<std::size_t>(trials.size(), 5));
   std::vector<double> rates;
-  for (const TrialRow& row : run_virtual(trials, 0)) {
+  for (const TrialRow& row : run_all(trials)) {
     if (row.record.status != TrialStatus::kOk)
       return "virtual time cannot run this job: " + what_happened(row.record.failure) + "\n";
     rates.push_back(row.record.samples_per_s);
@@ -110,14 +108,20 @@ std::string compared_text(const Recording& recording, const std::string& file) {
   }
 }
 
+/// Returns the recording. Reports on ^C that nothing is written.
 Recording recording_of(std::vector<TrialSpec> trial, Fleet* fleet) {
-  std::vector<Calibrated> known;
-  calibrate_trials(trial, known, fleet);
-  Recording recording{.spec = trial.front(), .record = {}, .costs = {}, .network = {}, .machine_of = {}};
-  recording.model_bytes = facts_of(recording.spec).model_bytes;
-  measure_costs(recording.spec, fleet, recording);
-  run_trial(fleet, recording);
-  return recording;
+  try {
+    std::vector<Calibrated> known;
+    calibrate_trials(trial, known, fleet);
+    Recording recording{.spec = trial.front(), .record = {}, .costs = {}, .network = {}, .machine_of = {}};
+    recording.model_bytes = facts_of(recording.spec).model_bytes;
+    measure_costs(recording.spec, fleet, recording);
+    run_trial(fleet, recording);
+    return recording;
+  } catch (const Error& error) {
+    if (error.code() == ExitCode::kInterrupted) tell("interrupted: nothing is written\n");
+    throw;
+  }
 }
 
 int record_with(const RecordOptions& options, Suite suite, const Gathering& gathering) {
@@ -126,7 +130,7 @@ int record_with(const RecordOptions& options, Suite suite, const Gathering& gath
   gathering.check(trial);
   check_available(trial);
   Fleet* const fleet = gathering.fleet();
-  const Recording recording = writing_nothing_if_interrupted([&] { return recording_of(std::move(trial), fleet); });
+  const Recording recording = recording_of(std::move(trial), fleet);
   UnfinishedFolder place(options.output);
   RunFolder folder = RunFolder::create(place.path(), suite.resolved,
                                        context_json(options.command_line, {}, gathering.processes_json(), suite.notes));
@@ -165,15 +169,7 @@ int command_record(const RecordOptions& options) {
   check_available({trial_of(options, trial)});
   check_free(options.output, inputs_of(suite));
   const Gathering gathering(options);
-  if (gathering.fleet() == nullptr) return record_with(options, std::move(suite), gathering);
-  try {
-    const int code = record_with(options, std::move(suite), gathering);
-    gathering.fleet()->set_exit_code(code);
-    return code;
-  } catch (const Error& error) {
-    gathering.fleet()->set_exit_code(static_cast<int>(error.code()));
-    throw;
-  }
+  return gathering.telling_all([&] { return record_with(options, std::move(suite), gathering); });
 }
 
 }  // namespace hopbench

@@ -98,17 +98,13 @@ TrialSpec real_trial(const CalibrateOptions& options) {
 int calibrate_machines(const CalibrateOptions& options, const TrialSpec& spec) {
   const Gathering gathering(options);
   gathering.check({spec});
-  try {
+  return gathering.telling_all([&] {
     if (gathering.fleet()->hosts() < 2)
       throw usage_error(options.hosts + ": all processes are on one machine: leave --hosts out, and take --links");
     print_compute(spec, calibrate_twice(spec, gathering.fleet()));
     print_machines(spec, *gathering.fleet());
-  } catch (const Error& error) {
-    gathering.fleet()->set_exit_code(static_cast<int>(error.code()));
-    throw;
-  }
-  gathering.fleet()->set_exit_code(static_cast<int>(ExitCode::kOk));
-  return static_cast<int>(ExitCode::kOk);
+    return static_cast<int>(ExitCode::kOk);
+  });
 }
 
 }  // namespace

@@ -16,8 +16,9 @@
 #include "backends/base/process/signals.h"
 #include "backends/base/process/tell.h"
 #include "backends/base/text.h"
-#include "cli/commands/merge.h"
+#include "cli/commands.h"
 #include "cli/outputs.h"
+#include "cli/suite_differences.h"
 #include "results/files/context.h"
 #include "results/files/csv.h"
 #include "results/files/files.h"
@@ -26,7 +27,6 @@
 #include "suites/campaign/preflight.h"
 #include "suites/campaign/resume.h"
 #include "suites/campaign/shard.h"
-#include "suites/campaign/suite_differences.h"
 
 namespace hopbench {
 namespace {

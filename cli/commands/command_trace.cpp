@@ -3,6 +3,7 @@
 
 #include <regex>
 
+#include "backends/base/printable.h"
 #include "backends/base/process/tell.h"
 #include "cli/commands.h"
 #include "cli/outputs.h"

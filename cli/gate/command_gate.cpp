@@ -11,11 +11,11 @@
 #include "cli/gate/gate.h"
 #include "cli/output_files.h"
 #include "cli/outputs.h"
+#include "cli/suite_differences.h"
 #include "results/files/context.h"
 #include "results/files/possible.h"
 #include "results/judge/baseline.h"
 #include "results/judge/virtual_gate.h"
-#include "suites/campaign/suite_differences.h"
 
 namespace hopbench {
 namespace {

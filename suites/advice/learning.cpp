@@ -11,7 +11,6 @@
 #include "results/files/kinds.h"
 #include "suites/advice/variations.h"
 #include "suites/campaign/preflight.h"
-#include "suites/campaign/virtual_trials.h"
 #include "suites/tuning/tune.h"
 
 namespace hopbench {
@@ -60,21 +59,22 @@ struct Tuned {
   std::vector<Tried> tried;
 };
 
-std::vector<Tuned> tune_all(const std::vector<TrialSpec>& firsts, const LearningQuestion& question) {
+std::vector<Tuned> tune_all(const std::vector<TrialSpec>& firsts, const LearningQuestion& question,
+                            AnswerTrials& trials) {
   std::vector<Tuned> all;
-  std::vector<TrialSpec> trials;
+  std::vector<TrialSpec> specs;
   for (const TrialSpec& first : firsts) {
     Tuned tuned{learning_trial(first, question), {}};
     const double lr = tuned.trial.optimizer.lr;
     for (const double rate : log_grid(lr / kBelow, lr * kAbove, kRates)) {
       tuned.tried.emplace_back();
       tuned.tried.back().lr = rate;
-      trials.push_back(tuning_trial(tuned.trial, rate));
+      specs.push_back(tuning_trial(tuned.trial, rate));
     }
     all.push_back(std::move(tuned));
   }
-  tell(fmt::format("tuning {} with equal workers: {} trials\n", question.model, trials.size()));
-  const std::vector<TrialRow> rows = run_virtual(trials, question.jobs);
+  tell(fmt::format("tuning {} with equal workers: {} trials\n", question.model, specs.size()));
+  const std::vector<TrialRow> rows = trials.rows_of(specs);
   for (std::size_t i = 0; i < rows.size(); ++i) all[i / kRates].tried[i % kRates].add(rows[i]);
   return all;
 }
@@ -111,29 +111,26 @@ std::string stand_in_of(const std::string& chosen, const TrialSpec& spec) {
   return model.name;
 }
 
-std::vector<Learning> learn(const ClusterFile& cluster, const LearningQuestion& question, std::vector<TrialRow>& kept) {
+std::vector<Learning> learn(const ClusterFile& cluster, const LearningQuestion& question, AnswerTrials& trials) {
   std::vector<TrialSpec> firsts;
   for (const TrialSpec& spec : cluster.suite.trials) {
     if (spec.repeat == 0) firsts.push_back(spec);
   }
   check_available({learning_trial(firsts.front(), question)});
-  const std::vector<Tuned> tuned = tune_all(firsts, question);
+  const std::vector<Tuned> tuned = tune_all(firsts, question, trials);
   std::vector<Learning> all;
-  std::vector<TrialSpec> trials;
+  std::vector<TrialSpec> specs;
   for (const Tuned& one : tuned) {
     all.push_back(learning_of(one));
     for (const TrialSpec& spec : cluster.trials_of(one.trial.label)) {
       if (spec.repeat >= kLearningRepeats) continue;
-      trials.push_back(learning_trial(spec, question));
-      trials.back().optimizer.lr = all.back().lr;
+      specs.push_back(learning_trial(spec, question));
+      specs.back().optimizer.lr = all.back().lr;
     }
   }
   std::map<std::string, Learning*> by_label;
   for (Learning& one : all) by_label[one.label] = &one;
-  for (const TrialRow& row : run_virtual(trials, question.jobs)) {
-    add_repeat(row, *by_label.at(row.labels.variant));
-    kept.push_back(row);
-  }
+  for (const TrialRow& row : trials.rows_of(specs)) add_repeat(row, *by_label.at(row.labels.variant));
   return all;
 }
 

@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "results/files/run_folder.h"
 #include "suites/advice/advice.h"
 #include "suites/advice/cluster.h"
+#include "suites/campaign/answer_trials.h"
 
 namespace hopbench {
 
@@ -16,13 +16,12 @@ struct LearningQuestion {
   std::string model;
   std::int64_t samples = 0;
   double model_bytes = 0;  // of the job's model
-  int jobs = 0;
 };
 /// Returns the model that learns. Error(kUsage) if that one, or the job's own without a choice, does not learn or has
 /// sparse gradients.
 std::string stand_in_of(const std::string& chosen, const TrialSpec& spec);
-/// Tries the same learning rates for each variant without slow workers, and takes the best to the scenario. The rows of
-/// the trials in the scenario are added to `kept`.
-std::vector<Learning> learn(const ClusterFile& cluster, const LearningQuestion& question, std::vector<TrialRow>& kept);
+/// Tries the same learning rates for each variant without slow workers, and takes the best to the scenario. All
+/// trials are run by `trials`.
+std::vector<Learning> learn(const ClusterFile& cluster, const LearningQuestion& question, AnswerTrials& trials);
 
 }  // namespace hopbench

@@ -131,10 +131,11 @@ ProcessIdentity place_in_run(const GatheringOptions& options) {
   });
 }
 
-std::optional<int> serve(const GatheringOptions& options) {
+std::optional<int> serve(const GatheringOptions& options, bool only_prints) {
   const ProcessIdentity standing = place_in_run(options);
   if (standing.number == 0) return std::nullopt;
   if (!options.hosts.empty()) throw usage_error("--hosts starts the other processes itself: unset " + standing.by);
+  if (only_prints) return static_cast<int>(ExitCode::kOk);
   const AgentOptions agent{.number = standing.number,
                            .size = standing.size,
                            .about = introduction(interface_of(options), options.command_line),
@@ -187,6 +188,18 @@ std::string Gathering::processes_json() const {
                    {"context", context.is_discarded() ? nlohmann::json(nullptr) : context}});
   }
   return all.dump();
+}
+
+int Gathering::telling_all(const std::function<int()>& work) const {
+  if (fleet_ == nullptr) return work();
+  try {
+    const int code = work();
+    fleet_->set_exit_code(code);
+    return code;
+  } catch (const Error& error) {
+    fleet_->set_exit_code(static_cast<int>(error.code()));
+    throw;
+  }
 }
 
 void Gathering::check(const std::vector<TrialSpec>& trials) const {

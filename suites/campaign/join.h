@@ -1,6 +1,7 @@
 // `hopbench run` as one of several processes: which process it is, and which others it waits for or serves.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -17,8 +18,8 @@ namespace hopbench {
 ProcessIdentity place_in_run(const GatheringOptions& options);
 
 /// Serves the first process of the run, if this process is not the first, until the run is over. Returns the exit code.
-/// Returns nothing if this process is the first, or alone.
-std::optional<int> serve(const GatheringOptions& options);
+/// Returns nothing if this process is the first, or alone. Serves nobody if the first process `only_prints`.
+std::optional<int> serve(const GatheringOptions& options, bool only_prints = false);
 
 /// The other processes of a run. The first of several, or one with --hosts, waits for them. fleet() is null if alone.
 class Gathering {
@@ -27,6 +28,8 @@ class Gathering {
   Fleet* fleet() const { return fleet_.get(); }
   /// Returns all its processes, with their machines and clocks, for the context; empty if this process is alone.
   std::string processes_json() const;
+  /// Calls `work` and tells the exit code that it returns, or that of the Error that it throws, to the other processes.
+  int telling_all(const std::function<int()>& work) const;
   /// Throws Error(kUsage) for a trial that these processes cannot run.
   void check(const std::vector<TrialSpec>& trials) const;
   /// Throws Error(kUsage) if a run that is resumed, whose context this is, was one of other processes.

@@ -8,7 +8,7 @@
 #include <cstdio>
 
 #include "backends/base/printable.h"
-#include "backends/base/process/terminal.h"
+#include "backends/base/process/tell.h"
 #include "results/files/kinds.h"
 #include "results/report/chart.h"
 

@@ -190,7 +190,7 @@ std::string run_rank(ChildChannel& channel, const ChildTask& job) {
 
   EventLog events(spec.events);
   RankResult result;
-  const GatheringOptions process_options{.rank = rank,
+  const ProcessOptions process_options{.rank = rank,
                                        .size = plan.ranks(),
                                        .peers = wire_options.peers,
                                        .pace = spec.pace,

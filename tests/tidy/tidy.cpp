@@ -97,8 +97,8 @@ struct Arrow {
 };
 
 std::vector<std::string> seen_by_commands() {
-  return {"cli/commands.h", "cli/output_files.h", "cli/outputs.h", "cli/run.h", "suites/", "protocols/",
-          "models/",        "backends/",          "results/"};
+  return {"cli/commands.h", "cli/output_files.h", "cli/outputs.h", "cli/run.h", "cli/suite_differences.h",
+          "suites/",        "protocols/",         "models/",       "backends/", "results/"};
 }
 
 // The first entry that fits decides. Everybody may see backends/base, and its own folder.
@@ -156,7 +156,6 @@ const std::vector<Arrow>& arrows() {
       {"cli/bench/", seen_by_commands()},
       {"cli/commands/", seen_by_commands()},
       {"cli/gate/", seen_by_commands()},
-      {"cli/import/", seen_by_commands()},
       {"cli/", seen_by_commands()},
       {"tests/checkers/", {}},
       {"tests/", {"cli/", "suites/", "protocols/", "models/", "backends/", "results/"}},

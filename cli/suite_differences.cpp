@@ -1,4 +1,4 @@
-#include "suites/campaign/suite_differences.h"
+#include "cli/suite_differences.h"
 
 #include <fmt/format.h>
 

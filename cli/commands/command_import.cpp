@@ -9,9 +9,10 @@
 #include "backends/base/printable.h"
 #include "backends/base/process/tell.h"
 #include "backends/base/text.h"
-#include "cli/import/import.h"
+#include "cli/commands.h"
 #include "cli/output_files.h"
 #include "results/files/files.h"
+#include "suites/import/decompose.h"
 
 namespace hopbench {
 namespace {
@@ -99,8 +100,7 @@ std::string beyond_protocols_text(const Imported& imported, const Decomposition&
   return text.empty() ? "" : "no data-parallel protocol can change:\n" + text;
 }
 
-}  // namespace
-
+/// Returns what `import` prints: rows, clocks, statistics, and the scenario as part of a suite.
 std::string import_report(const Imported& imported, const Decomposition& d, const std::string& trace_name) {
   std::string text = fmt::format("{} ranks, {} steps that all of them have", d.ranks, d.steps);
   if (d.left_out > 0) text += fmt::format("; {} rows of other steps are in no statistic", d.left_out);
@@ -123,6 +123,8 @@ std::string import_report(const Imported& imported, const Decomposition& d, cons
   const Fit fit = fit_scenario(d, trace_name);
   return text + fmt::format("simplest kind that fits: {}\n\n{}", fit.kind, to_snippet(fit));
 }
+
+}  // namespace
 
 int command_import(const ImportCommand& options) {
   const bool to_stdout = options.output == "-";
