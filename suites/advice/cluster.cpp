@@ -53,7 +53,7 @@ struct File {
   std::vector<Block> protocols;
 };
 
-File read_file(const std::string& path) {
+File read_cluster_text(const std::string& path) {
   if (path != "-" && access(path.c_str(), R_OK) != 0) {
     throw usage_error(
         fmt::format("cluster file {}: cannot be read ({}): docs/advice.md shows how to write one, and "
@@ -216,7 +216,7 @@ TrialSpec long_enough(TrialSpec spec) {
 }  // namespace
 
 ClusterFile read_cluster(const std::string& path, const ClusterOptions& options) {
-  const File file = read_file(path);
+  const File file = read_cluster_text(path);
   const std::vector<Block> candidates = candidates_of(options);
   SuiteOptions changed = options.suite;
   changed.sets.emplace_back("transport.name=\"sim\"");
