@@ -11,7 +11,7 @@
 #include "cli/outputs.h"
 #include "results/files/context.h"
 #include "suites/advice/answer.h"
-#include "suites/advice/learning.h"
+#include "suites/advice/candidate.h"
 #include "suites/campaign/install_paths.h"
 #include "suites/campaign/preflight.h"
 #include "suites/language/document.h"

@@ -11,6 +11,7 @@
 #include "backends/base/process/tell.h"
 #include "cli/advise/advise.h"
 #include "cli/output_files.h"
+#include "results/arithmetic/statistics.h"
 #include "results/arithmetic/steady.h"
 #include "results/files/context.h"
 #include "results/files/files.h"

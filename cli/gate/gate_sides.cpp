@@ -13,6 +13,7 @@
 #include "results/files/record_json.h"
 #include "suites/campaign/adjust.h"
 #include "suites/campaign/install_paths.h"
+#include "suites/language/suite.h"
 
 namespace hopbench {
 namespace {

@@ -13,7 +13,6 @@
 #include "backends/base/text.h"
 #include "models/workload.h"
 #include "suites/advice/candidate.h"
-#include "suites/advice/learning.h"
 #include "suites/advice/replayed.h"
 #include "suites/advice/variations.h"
 #include "suites/language/document.h"

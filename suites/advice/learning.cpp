@@ -1,8 +1,10 @@
-#include "suites/advice/learning.h"
+// How long variants take to a target loss, with a small model that learns in place of the job's.
+#include "suites/advice/candidate.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <map>
 
 #include "backends/base/process/tell.h"

@@ -146,7 +146,9 @@ TEST_F(AnswersFromTrials, KeepNothingBeforeTheFirstTrialIsDone) {
 TEST_F(AnswersFromTrials, RefuseTheTrialsOfOtherOptions) {
   FakeTrials first, second;
   first.interrupt_at = 3;
+  testing::internal::CaptureStderr();
   rows(suite_of("sim", 6), first, "");
+  testing::internal::GetCapturedStderr();
   EXPECT_THROW(AnswerTrials({suite_of("sim", 5), "", folder_ / "kept", {}}, second.setting(1)), Error);
 }
 
