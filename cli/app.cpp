@@ -14,13 +14,13 @@
 
 #include "backends/base/error.h"
 #include "backends/base/printable.h"
+#include "backends/base/process/signals.h"
+#include "backends/base/process/tell.h"
 #include "backends/base/ran_out.h"
 #include "backends/base/text.h"
 #include "cli/commands.h"
 #include "cli/parsed.h"
-#include "cli/preflight.h"
-#include "cli/signals.h"
-#include "cli/tell.h"
+#include "suites/campaign/preflight.h"
 
 namespace hopbench {
 namespace {
@@ -234,9 +234,10 @@ int run_command_line(int argc, char** argv) {
     return explain(app, error);
   }
   parsed.run.colour = parsed.merge.colour = parsed.tune.colour = parsed.compare.colour = wants_colour(parsed.colour);
-  parsed.run.command_line.assign(argv, argv + argc);
-  parsed.reproduce.command_line = parsed.calibrate.command_line = parsed.run.command_line;
-  parsed.merge.command_line = parsed.run.command_line;
+  const std::vector<std::string> words(argv, argv + argc);
+  parsed.run.command_line = parsed.merge.command_line = parsed.tune.command_line = words;
+  parsed.reproduce.command_line = parsed.calibrate.command_line = parsed.record.command_line = words;
+  parsed.advise.command_line = parsed.whatif.command_line = words;
   return run_guarded([&] {
     check_stack();
     refuse_unknown_variables(variables);

@@ -26,16 +26,14 @@ Examples:
   hopbench whatif my_job.toml --without 3 --rank 5=1x
   hopbench whatif my_job.toml --link 0-1=10Gbit/s --link 2=25Gbit/s)";
 
-void add_cluster_flags(CLI::App& command, std::string& cluster, std::string& scenario, std::string& present,
-                       SuiteOptions& suite, int& jobs, const std::string& runs) {
-  command.add_option("cluster", cluster, "cluster file (TOML); - is standard input")->required();
-  command.add_option("--present", present,
+void add_cluster_flags(CLI::App& command, ClusterCommand& o, const std::string& runs) {
+  command.add_option("cluster", o.cluster, "cluster file (TOML); - is standard input")->required();
+  command.add_option("--present", o.present,
                      "protocol that the job uses now (default: the file's first, else allreduce)");
-  command.add_option("--scenario", scenario, "name, if the file has several");
-  add_suite_flags(command, suite);
+  command.add_option("--scenario", o.scenario, "name, if the file has several");
+  add_suite_flags(command, o.suite_options);
   command.get_option("--runs")->description(runs);
-  command.add_option("-j,--jobs", jobs, "trials at once (0: as many as cores, the default)")
-      ->check(CLI::Range(0, 1024));
+  add_answer_flags(command, o.jobs, o.resume);
 }
 
 void add_record(CLI::App& app, Parsed& parsed) {
@@ -46,10 +44,7 @@ void add_record(CLI::App& app, Parsed& parsed) {
   command.add_option("-o,--output", o.output, "folder, new or empty, for cluster.toml and its trace")->required();
   command.add_option("-f,--filter", o.filter, "the first trial whose id matches this");
   add_suite_flags(command, o.suite_options);
-  command.add_option("--hosts", o.hosts, "file: machines to run on, by ssh; a line each: HOST [slots=N]");
-  command.add_option("--ssh", o.ssh, "with --hosts: the program that reaches them")->capture_default_str();
-  command.add_option("--rendezvous", o.rendezvous, "where the processes meet, as for run");
-  command.add_option("--iface", o.interface, "network interface by which the machines reach each other");
+  add_process_flags(command, o);
   command.callback([&] { parsed.command = [&] { return command_record(parsed.record); }; });
 }
 
@@ -57,8 +52,7 @@ void add_advise(CLI::App& app, Parsed& parsed) {
   AdviseOptions& o = parsed.advise;
   CLI::App& command = *app.add_subcommand("advise", "which protocol to use on a cluster, and how certain that is");
   command.footer(kAdviseExamples);
-  add_cluster_flags(command, o.cluster, o.scenario, o.present, o.suite_options, o.jobs,
-                    "repeats of every trial (default: the file's, else 20)");
+  add_cluster_flags(command, o, "repeats of every trial (default: the file's, else 20)");
   command.add_option("--candidates", o.candidates,
                      "file with the [[protocol]]s to compare (default: those of hopbench)");
   command.add_option("--errors", o.errors, "file with errors of virtual time (default: that of hopbench)");
@@ -80,14 +74,17 @@ void add_whatif(CLI::App& app, Parsed& parsed) {
   CLI::App& command = *app.add_subcommand(
       "whatif", "how much each worker slows a job, and the job without a worker or with other links");
   command.footer(kWhatifExamples);
-  add_cluster_flags(command, o.cluster, o.scenario, o.present, o.suite_options, o.jobs,
-                    "repeats of every trial (default: 5)");
-  command.add_option("--without", o.without, "the job without this worker; repeatable")->expected(1)->take_all();
-  command
-      .add_option("--rank", o.ranks, "RANK=FACTORx: this worker takes FACTOR times as long as an ideal one; repeatable")
+  add_cluster_flags(command, o, "repeats of every trial (default: 5)");
+  command.add_option("--without", o.changes.without, "the job without this worker; repeatable")
       ->expected(1)
       ->take_all();
-  command.add_option("--link", o.links, "HOST-HOST=RATE or HOST=RATE: a link or a NIC with this rate; repeatable")
+  command
+      .add_option("--rank", o.changes.ranks,
+                  "RANK=FACTORx: this worker takes FACTOR times as long as an ideal one; repeatable")
+      ->expected(1)
+      ->take_all();
+  command
+      .add_option("--link", o.changes.links, "HOST-HOST=RATE or HOST=RATE: a link or a NIC with this rate; repeatable")
       ->expected(1)
       ->take_all();
   add_output(command, "--json", o.json, "the tables as JSON, with numbers (alone: on standard output)");

@@ -87,12 +87,7 @@ void add_run(CLI::App& app, Parsed& parsed) {
                  "wait this long for all ranks to meet (default: the suite's run.rendezvous_timeout)");
   run.add_option("--stall-timeout", o.stall_timeout,
                  "end a trial in which nothing happens for this long (default: the suite's run.stall_timeout)");
-  run.add_option("--hosts", o.hosts, "file: machines to run on, by ssh; a line each: HOST [slots=N]");
-  run.add_option("--ssh", o.ssh, "with --hosts: the program that reaches them")->capture_default_str();
-  run.add_option("--rendezvous", o.rendezvous,
-                 "where the processes that mpirun, srun or a Kubernetes Job started meet: a shared folder, "
-                 "redis://host:port/prefix or tcp://host:port");
-  run.add_option("--iface", o.interface, "network interface by which the machines reach each other");
+  add_process_flags(run, o);
   name_environment(run);
   run.callback([&] { parsed.command = [&] { return command_run(parsed.run); }; });
 }
@@ -120,6 +115,8 @@ void add_tune(CLI::App& app, Parsed& parsed) {
   tune.add_flag("--dry-run", o.dry_run, "print what would run; write nothing");
   tune.add_option("--threads", o.threads, "threads that compute gradients (0: all cores, the default)")
       ->check(CLI::Range(0, 1024));
+  add_answer_flags(tune, o.jobs, o.resume);
+  add_process_flags(tune, o);
   tune.callback([&] { parsed.command = [&] { return command_tune(parsed.tune); }; });
 }
 
@@ -171,6 +168,21 @@ std::string check_above_zero(const std::string& text) {
   std::string why = check_finite(text);
   if (!why.empty() || std::strtod(text.c_str(), nullptr) > 0) return why;
   return "'" + text + "' is not a number above 0";
+}
+
+void add_answer_flags(CLI::App& command, int& jobs, std::string& resume) {
+  command.add_option("-j,--jobs", jobs, "trials at once (0: as many as cores, the default); the same results")
+      ->check(CLI::Range(0, 1024));
+  command.add_option("--resume", resume, "go on with the trials that an interrupted call kept: their folder");
+}
+
+void add_process_flags(CLI::App& command, GatheringOptions& o) {
+  command.add_option("--hosts", o.hosts, "file: machines to run on, by ssh; a line each: HOST [slots=N]");
+  command.add_option("--ssh", o.ssh, "with --hosts: the program that reaches them")->capture_default_str();
+  command.add_option("--rendezvous", o.rendezvous,
+                     "where the processes that mpirun, srun or a Kubernetes Job started meet: a shared folder, "
+                     "redis://host:port/prefix or tcp://host:port");
+  command.add_option("--iface", o.interface, "network interface by which the machines reach each other");
 }
 
 void add_output(CLI::App& command, const std::string& name, std::optional<std::string>& to, const std::string& what) {

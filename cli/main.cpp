@@ -6,7 +6,7 @@
 #include "backends/runtime/process/spawn.h"
 #include "cli/app.h"
 #include "cli/bench/transport_bench.h"
-#include "cli/processes/join.h"
+#include "suites/campaign/join.h"
 #include "suites/trial/rank.h"
 #include "suites/tuning/calibrate.h"
 #include "suites/tuning/calibrate_links.h"

@@ -15,10 +15,10 @@
 
 #include "backends/base/error.h"
 #include "backends/base/printable.h"
-#include "cli/install_paths.h"
 #include "models/workload.h"
 #include "results/files/files.h"
 #include "results/files/run_folder.h"
+#include "suites/campaign/install_paths.h"
 
 namespace hopbench {
 namespace {

@@ -16,10 +16,8 @@
 
 #include "backends/base/json_value.h"
 #include "backends/base/printable.h"
+#include "backends/base/process/tell.h"
 #include "backends/base/text.h"
-#include "cli/install_paths.h"
-#include "cli/tell.h"
-#include "cli/terminal.h"
 #include "results/files/csv.h"
 #include "results/files/record_json.h"
 #include "results/judge/junit.h"
@@ -27,12 +25,12 @@
 #include "results/tables/drawing.h"
 #include "results/tables/fit.h"
 #include "results/tables/summary.h"
+#include "suites/campaign/install_paths.h"
 
 namespace hopbench {
 namespace {
 
 constexpr std::size_t kAnyWidth = std::numeric_limits<std::size_t>::max();  // of a file or a pipe, too
-constexpr const char* kCalibrations = "calibration.json";
 
 // Returns the notes on the suite that the run was started with. It is resumed with the resolved suite, where every
 // default is given. Returns nothing if there were none, or if an older hopbench started it.
@@ -174,57 +172,9 @@ RunFolder open_run(const std::string& folder) {
   return run;
 }
 
-std::string maker_of(const std::string& context_json) {
-  const nlohmann::json context = nlohmann::json::parse(context_json, nullptr, false);
-  if (!context.is_object() || !context.contains("hopbench")) return "unknown";
-  const nlohmann::json& hopbench = context.at("hopbench");
-  const auto text = [&](const char* name) {
-    return hopbench.is_object() && hopbench.contains(name) && hopbench[name].is_string()
-               ? hopbench[name].get<std::string>()
-               : std::string();
-  };
-  return text("version") + " " + text("commit").substr(0, 12);
-}
-
 std::string new_folder_name() {
   std::time_t now = std::time(nullptr);
   return fmt::format("hopbench-results/{:%Y%m%dT%H%M%SZ}-{}", fmt::gmtime(now), getpid());
-}
-
-std::vector<Calibrated> read_calibrations(const RunFolder& folder) {
-  const auto damaged = [&](const std::string& why) {
-    return usage_error(fmt::format("{}/{} is damaged: {}: remove it, and the run calibrates again", folder.path(),
-                                   kCalibrations, why));
-  };
-  std::ifstream file(folder.path() + "/" + kCalibrations);
-  if (!file) return {};
-  std::vector<Calibrated> all;
-  const nlohmann::json list = nlohmann::json::parse(file, nullptr, false);
-  if (!list.is_array()) return {};
-  try {
-    for (const nlohmann::json& c : list) {
-      all.push_back({field_of(c, "key"), Duration{integer_of<std::int64_t>(field_of(c, "cost_ns"))},
-                     Duration{integer_of<std::int64_t>(field_of(c, "step_p99_ns"))},
-                     field_of(c, "vector_bytes_per_s")});
-    }
-  } catch (const nlohmann::json::exception& error) {
-    throw damaged(json_mistake(error));
-  } catch (const Error& error) {
-    throw damaged(error.what());
-  }
-  return all;
-}
-
-void write_calibrations(const RunFolder& folder, const std::vector<Calibrated>& calibrations) {
-  if (calibrations.empty()) return;
-  nlohmann::json list = nlohmann::json::array();
-  for (const Calibrated& c : calibrations) {
-    list.push_back({{"key", c.key},
-                    {"cost_ns", c.cost.count()},
-                    {"step_p99_ns", c.step_p99.count()},
-                    {"vector_bytes_per_s", c.vector_bytes_per_s}});
-  }
-  folder.write_text(kCalibrations, list.dump(1) + "\n");
 }
 
 }  // namespace hopbench

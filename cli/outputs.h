@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "cli/commands/run.h"
 #include "cli/output_files.h"
+#include "cli/run.h"
 #include "results/files/run_folder.h"
 #include "results/tables/table.h"
 
@@ -44,14 +44,7 @@ class Outputs {
 RunFolder open_run(const std::string& folder);
 void tell_cut_off(const std::string& folder, std::size_t trials);
 
-/// Returns the version and commit that made a run, from its context.json.
-std::string maker_of(const std::string& context_json);
-
 /// Returns hopbench-results/<utc>-<id>.
 std::string new_folder_name();
-
-/// Read and write calibration.json in the folder, so that a resumed run keeps the costs of the first part.
-std::vector<Calibrated> read_calibrations(const RunFolder& folder);
-void write_calibrations(const RunFolder& folder, const std::vector<Calibrated>& calibrations);
 
 }  // namespace hopbench

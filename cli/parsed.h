@@ -9,12 +9,8 @@
 #include "cli/advise/advise.h"
 #include "cli/bench/bench.h"
 #include "cli/commands.h"
-#include "cli/commands/run.h"
-#include "cli/commands/scaffold.h"
 #include "cli/gate/gate.h"
-#include "cli/import/import.h"
-#include "cli/papers/paper.h"
-#include "cli/shards/merge.h"
+#include "cli/run.h"
 
 namespace CLI {
 class App;
@@ -81,6 +77,10 @@ std::string man_page(const CLI::App& app, const std::string& version);
 
 /// Adds --set, --profile, --seed and --runs.
 void add_suite_flags(CLI::App& command, SuiteOptions& suite);
+/// Adds --jobs and --resume of a command that answers from trials of virtual time.
+void add_answer_flags(CLI::App& command, int& jobs, std::string& resume);
+/// Adds --hosts, --ssh, --rendezvous and --iface.
+void add_process_flags(CLI::App& command, GatheringOptions& options);
 /// Names the environment variable of each flag of the command but --set: --trial-timeout is HOPBENCH_TRIAL_TIMEOUT.
 void name_environment(CLI::App& command);
 /// Adds a flag: --json alone is standard output, --json=FILE a file. CLI11's flags take their value only behind '='.

@@ -7,19 +7,24 @@
 #include <sstream>
 
 #include "backends/base/printable.h"
+#include "backends/base/process/signals.h"
+#include "backends/base/process/tell.h"
 #include "backends/base/record/kinds.h"
 #include "cli/advise/advise.h"
-#include "cli/commands/labels.h"
-#include "cli/install_paths.h"
 #include "cli/output_files.h"
-#include "cli/preflight.h"
-#include "cli/processes/join.h"
-#include "cli/signals.h"
-#include "cli/tell.h"
+#include "results/arithmetic/statistics.h"
 #include "results/arithmetic/steady.h"
 #include "results/files/context.h"
 #include "results/files/files.h"
+#include "suites/advice/cluster.h"
 #include "suites/advice/recording.h"
+#include "suites/campaign/adjust.h"
+#include "suites/campaign/calibrations.h"
+#include "suites/campaign/campaign.h"
+#include "suites/campaign/install_paths.h"
+#include "suites/campaign/join.h"
+#include "suites/campaign/labels.h"
+#include "suites/campaign/preflight.h"
 #include "suites/tuning/calibrate_links.h"
 
 namespace hopbench {
@@ -44,17 +49,6 @@ TrialSpec trial_of(const RecordOptions& options, Suite& suite) {
   return *real;
 }
 
-RunOptions processes_of(const RecordOptions& options) {
-  RunOptions gather;
-  gather.suites = {options.suite};
-  gather.hosts = options.hosts;
-  gather.ssh = options.ssh;
-  gather.rendezvous = options.rendezvous;
-  gather.interface = options.interface;
-  gather.command_line = options.command_line;
-  return gather;
-}
-
 void measure_costs(const TrialSpec& spec, Fleet* fleet, Recording& recording) {
   tell("measuring vector operations and messages\n");
   recording.costs = calibrate_twice(spec, fleet);
@@ -70,12 +64,10 @@ void measure_costs(const TrialSpec& spec, Fleet* fleet, Recording& recording) {
 
 void run_trial(Fleet* fleet, Recording& recording) {
   tell(fmt::format("recording {}\n", recording.spec.id()));
-  ExecuteOptions with;
-  with.interrupts = &count_interrupts();
-  with.fleet = fleet;
-  recording.record = execute_trial(recording.spec, with);
+  TrialSpec once = recording.spec;
+  once.remeasure = 0;  // the user decides
+  recording.record = run_all({once}, {.fleet = fleet}).front().record;
   const TrialRecord& record = recording.record;
-  if (record.status == TrialStatus::kInterrupted) throw Error(ExitCode::kInterrupted, "interrupted");
   if (record.status != TrialStatus::kOk) throw trial_error("the trial to be recorded failed: " + record.failure.text);
   if (disturbed(record))
     tell(
@@ -95,7 +87,7 @@ std::string check_text(const Recording& recording, const std::string& file) {
   std::vector<TrialSpec> trials = cluster.trials_of(cluster.present);
   trials.resize(std::min<std::size_t>(trials.size(), 5));
   std::vector<double> rates;
-  for (const TrialRow& row : run_virtual(trials, 0)) {
+  for (const TrialRow& row : run_all(trials)) {
     if (row.record.status != TrialStatus::kOk)
       return "virtual time cannot run this job: " + what_happened(row.record.failure) + "\n";
     rates.push_back(row.record.samples_per_s);
@@ -117,14 +109,20 @@ std::string compared_text(const Recording& recording, const std::string& file) {
   }
 }
 
+/// Returns the recording. Reports on ^C that nothing is written.
 Recording recording_of(std::vector<TrialSpec> trial, Fleet* fleet) {
-  std::vector<Calibrated> known;
-  calibrate_trials(trial, known, fleet);
-  Recording recording{.spec = trial.front(), .record = {}, .costs = {}, .network = {}, .machine_of = {}};
-  recording.model_bytes = facts_of(recording.spec).model_bytes;
-  measure_costs(recording.spec, fleet, recording);
-  run_trial(fleet, recording);
-  return recording;
+  try {
+    std::vector<Calibrated> known;
+    calibrate_trials(trial, known, fleet);
+    Recording recording{.spec = trial.front(), .record = {}, .costs = {}, .network = {}, .machine_of = {}};
+    recording.model_bytes = facts_of(recording.spec).model_bytes;
+    measure_costs(recording.spec, fleet, recording);
+    run_trial(fleet, recording);
+    return recording;
+  } catch (const Error& error) {
+    if (error.code() == ExitCode::kInterrupted) tell("interrupted: nothing is written\n");
+    throw;
+  }
 }
 
 int record_with(const RecordOptions& options, Suite suite, const Gathering& gathering) {
@@ -133,7 +131,7 @@ int record_with(const RecordOptions& options, Suite suite, const Gathering& gath
   gathering.check(trial);
   check_available(trial);
   Fleet* const fleet = gathering.fleet();
-  const Recording recording = writing_nothing_if_interrupted([&] { return recording_of(std::move(trial), fleet); });
+  const Recording recording = recording_of(std::move(trial), fleet);
   UnfinishedFolder place(options.output);
   RunFolder folder = RunFolder::create(place.path(), suite.resolved,
                                        context_json(options.command_line, {}, gathering.processes_json(), suite.notes));
@@ -165,23 +163,14 @@ int record_with(const RecordOptions& options, Suite suite, const Gathering& gath
 
 int command_record(const RecordOptions& options) {
   count_interrupts();
-  const RunOptions processes = processes_of(options);
-  if (const std::optional<int> served = serve(processes)) return *served;
+  if (const std::optional<int> served = serve(options)) return *served;
   const std::string file = find_suite(options.suite);
   Suite suite = load_suite(file, options.suite_options);
   Suite trial = suite;
   check_available({trial_of(options, trial)});
   check_free(options.output, inputs_of(suite));
-  const Gathering gathering(processes);
-  if (gathering.fleet() == nullptr) return record_with(options, std::move(suite), gathering);
-  try {
-    const int code = record_with(options, std::move(suite), gathering);
-    gathering.fleet()->set_exit_code(code);
-    return code;
-  } catch (const Error& error) {
-    gathering.fleet()->set_exit_code(static_cast<int>(error.code()));
-    throw;
-  }
+  const Gathering gathering(options);
+  return gathering.telling_all([&] { return record_with(options, std::move(suite), gathering); });
 }
 
 }  // namespace hopbench

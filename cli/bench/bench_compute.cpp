@@ -193,8 +193,6 @@ std::vector<LayerBench> bench_layers(Stepper& stepper, const BenchWork& work) {
 }  // namespace
 
 double Timings::median_s() const { return median(seconds); }
-double Timings::low_s() const { return quantile(seconds, 0.25); }
-double Timings::high_s() const { return quantile(seconds, 0.75); }
 
 double Timings::share(double flops) const {
   std::vector<double> shares;

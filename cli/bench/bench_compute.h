@@ -22,8 +22,6 @@ struct Timings {
   int disturbed = 0;
 
   double median_s() const;
-  double low_s() const;  // quartiles
-  double high_s() const;
   /// Returns the median of flops / time / peak.
   double share(double flops) const;
 };

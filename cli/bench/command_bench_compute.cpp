@@ -10,11 +10,11 @@
 
 #include "backends/base/error.h"
 #include "backends/base/process/cores.h"
+#include "backends/base/process/tell.h"
 #include "backends/compute/peak.h"
 #include "cli/bench/bench.h"
 #include "cli/bench/bench_compute.h"
 #include "cli/bench/bench_sparse.h"
-#include "cli/tell.h"
 #include "results/arithmetic/statistics.h"
 #include "results/files/context.h"
 #include "results/files/machine.h"

@@ -12,11 +12,11 @@
 
 #include "backends/base/error.h"
 #include "cli/bench/bench.h"
-#include "cli/commands/labels.h"
-#include "cli/filter.h"
 #include "models/workload.h"
 #include "protocols/node/lazy_sgd.h"
 #include "results/files/context.h"
+#include "suites/campaign/filter.h"
+#include "suites/campaign/labels.h"
 #include "suites/language/suite.h"
 #include "suites/trial/plan.h"
 

@@ -6,15 +6,15 @@
 #include <nlohmann/json.hpp>
 
 #include "backends/base/error.h"
+#include "backends/base/process/signals.h"
+#include "backends/base/process/tell.h"
 #include "backends/transport/wire.h"
 #include "cli/bench/bench.h"
 #include "cli/bench/transport_bench.h"
-#include "cli/preflight.h"
-#include "cli/signals.h"
-#include "cli/tell.h"
 #include "results/arithmetic/statistics.h"
 #include "results/files/context.h"
 #include "results/tables/table.h"
+#include "suites/campaign/preflight.h"
 
 namespace hopbench {
 namespace {

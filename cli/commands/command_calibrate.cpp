@@ -4,31 +4,20 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "backends/base/process/signals.h"
+#include "backends/base/process/tell.h"
 #include "backends/base/text.h"
-#include "cli/commands/run.h"
-#include "cli/install_paths.h"
-#include "cli/preflight.h"
-#include "cli/processes/join.h"
-#include "cli/signals.h"
-#include "cli/tell.h"
+#include "cli/run.h"
+#include "suites/campaign/adjust.h"
+#include "suites/campaign/calibrations.h"
+#include "suites/campaign/install_paths.h"
+#include "suites/campaign/join.h"
+#include "suites/campaign/preflight.h"
 #include "suites/trial/execute.h"
 #include "suites/tuning/calibrate_links.h"
 
 namespace hopbench {
 namespace {
-
-// Returns a key. Trials with the same key have the same cost: the same arithmetic by the same number of ranks.
-std::string calibration_key(const TrialSpec& spec) {
-  const WorkloadSpec& w = spec.workload;
-  return fmt::format("{} on {}{}, batch {}, {} x {} threads, {} workers", w.model, w.dataset,
-                     w.augment == Augment::kNone ? "" : ", augmented", w.batch, w.backend, w.threads, w.workers);
-}
-
-void apply(const Calibrated& calibrated, TrialSpec& spec) {
-  spec.costs.gradient = calibrated.cost;
-  spec.step_p99 = calibrated.step_p99;
-  if (spec.costs.vector_bytes_per_s == 0) spec.costs.vector_bytes_per_s = calibrated.vector_bytes_per_s;
-}
 
 std::string text(Duration d) { return duration_text(d.count() / 1000 * 1000); }
 
@@ -107,59 +96,18 @@ TrialSpec real_trial(const CalibrateOptions& options) {
 }
 
 int calibrate_machines(const CalibrateOptions& options, const TrialSpec& spec) {
-  RunOptions gather;
-  gather.hosts = options.hosts;
-  gather.ssh = options.ssh;
-  gather.interface = options.interface;
-  gather.command_line = options.command_line;
-  const Gathering gathering(gather);
+  const Gathering gathering(options);
   gathering.check({spec});
-  try {
+  return gathering.telling_all([&] {
     if (gathering.fleet()->hosts() < 2)
       throw usage_error(options.hosts + ": all processes are on one machine: leave --hosts out, and take --links");
     print_compute(spec, calibrate_twice(spec, gathering.fleet()));
     print_machines(spec, *gathering.fleet());
-  } catch (const Error& error) {
-    gathering.fleet()->set_exit_code(static_cast<int>(error.code()));
-    throw;
-  }
-  gathering.fleet()->set_exit_code(static_cast<int>(ExitCode::kOk));
-  return static_cast<int>(ExitCode::kOk);
+    return static_cast<int>(ExitCode::kOk);
+  });
 }
 
 }  // namespace
-
-Calibration calibrate_twice(const TrialSpec& spec, Fleet* fleet) {
-  try {
-    return calibrate(spec, &count_interrupts(), fleet);
-  } catch (const Error& error) {
-    if (error.code() == ExitCode::kInterrupted || error.code() == ExitCode::kUsage) throw;
-    std::fprintf(stderr, "  %s: once more\n", error.what());
-    return calibrate(spec, &count_interrupts(), fleet);
-  }
-}
-
-bool needs_calibration(const TrialSpec& spec) {
-  return spec.transport != "sim" && spec.pace && spec.costs.gradient.count() == 0;
-}
-
-void calibrate_trials(std::vector<TrialSpec>& trials, std::vector<Calibrated>& known, Fleet* fleet) {
-  for (TrialSpec& spec : trials) {
-    if (!needs_calibration(spec)) continue;
-    const TrialSpec everybody = spec.of_everybody();  // all variants have one pace
-    const std::string key = calibration_key(everybody);
-    auto found = std::find_if(known.begin(), known.end(), [&](const Calibrated& c) { return c.key == key; });
-    if (found == known.end()) {
-      std::fprintf(stderr, "calibrating %s\n", key.c_str());
-      const Calibration c = calibrate_twice(everybody, fleet);
-      std::fprintf(stderr,
-                   "  a step takes %s (median), %s (99 %%) with all ranks stepping: every trial is paced to %s\n",
-                   text(c.step_median).c_str(), text(c.step_p99).c_str(), text(c.cost).c_str());
-      found = known.insert(known.end(), {key, c.cost, c.step_p99, c.vector_bytes_per_s});
-    }
-    apply(*found, spec);
-  }
-}
 
 int command_calibrate(const CalibrateOptions& options) {
   const TrialSpec spec = real_trial(options);

@@ -5,7 +5,6 @@
 #include <map>
 
 #include "cli/commands.h"
-#include "cli/papers/paper.h"
 #include "models/dataset.h"
 #include "suites/language/keys.h"
 

@@ -8,12 +8,11 @@
 #include <set>
 
 #include "backends/base/printable.h"
+#include "backends/base/process/tell.h"
 #include "backends/base/text.h"
 #include "backends/compute/backend.h"
 #include "backends/transport/wire.h"
 #include "cli/commands.h"
-#include "cli/install_paths.h"
-#include "cli/tell.h"
 #include "models/dataset.h"
 #include "models/datasets/dataset_path.h"
 #include "models/workload.h"
@@ -22,6 +21,7 @@
 #include "results/files/columns.h"
 #include "results/files/record_json.h"
 #include "results/tables/terms.h"
+#include "suites/campaign/install_paths.h"
 #include "suites/language/keys.h"
 #include "suites/language/network_presets.h"
 

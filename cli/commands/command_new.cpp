@@ -13,7 +13,7 @@
 #include "backends/base/error.h"
 #include "backends/base/printable.h"
 #include "backends/base/text.h"
-#include "cli/commands/scaffold.h"
+#include "cli/commands.h"
 #include "example_protocol.h"
 #include "protocols/node/protocol.h"
 #include "results/files/context.h"

@@ -5,17 +5,16 @@
 #include <regex>
 
 #include "backends/base/printable.h"
+#include "backends/base/process/tell.h"
+#include "cli/commands.h"
 #include "cli/commands/report_bounds.h"
-#include "cli/commands/run.h"
-#include "cli/gate/gate.h"
 #include "cli/outputs.h"
-#include "cli/papers/paper.h"
-#include "cli/tell.h"
 #include "results/report/paper_figure.h"
 #include "results/report/report.h"
 #include "results/tables/cost.h"
 #include "results/tables/latex.h"
 #include "results/tables/summary.h"
+#include "suites/campaign/filter.h"
 
 namespace hopbench {
 namespace {

@@ -1,35 +1,29 @@
 // `hopbench run`: suites -> trials -> records -> tables.
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <map>
-#include <regex>
 #include <set>
-#include <span>
 
 #include "backends/base/printable.h"
+#include "backends/base/process/signals.h"
+#include "backends/base/process/tell.h"
 #include "backends/base/text.h"
 #include "backends/cuda/backend.h"
-#include "cli/commands/adjust.h"
-#include "cli/commands/at_once.h"
-#include "cli/commands/labels.h"
-#include "cli/commands/progress.h"
-#include "cli/commands/resume.h"
-#include "cli/commands/run.h"
-#include "cli/install_paths.h"
 #include "cli/outputs.h"
-#include "cli/preflight.h"
-#include "cli/processes/errands.h"
-#include "cli/processes/join.h"
-#include "cli/shards/shard.h"
-#include "cli/signals.h"
-#include "cli/tell.h"
-#include "results/arithmetic/steady.h"
+#include "cli/run.h"
 #include "results/files/context.h"
 #include "results/files/run_folder.h"
 #include "results/judge/baseline.h"
-#include "suites/trial/execute.h"
+#include "suites/campaign/adjust.h"
+#include "suites/campaign/calibrations.h"
+#include "suites/campaign/campaign.h"
+#include "suites/campaign/install_paths.h"
+#include "suites/campaign/join.h"
+#include "suites/campaign/labels.h"
+#include "suites/campaign/preflight.h"
+#include "suites/campaign/resume.h"
+#include "suites/campaign/shard.h"
 
 namespace hopbench {
 namespace {
@@ -141,109 +135,19 @@ class Run {
     if (left.size() < job_.suite.trials.size())
       tell(fmt::format("{} of {} trials are done already{}\n", job_.suite.trials.size() - left.size(),
                        job_.suite.trials.size(), options_.dump.empty() ? "" : ": --dump is of the others"));
-    Progress progress(left.size(), isatty(STDERR_FILENO) != 0 && !under_ci());
-    run_in_order(left, progress);
+    const CampaignSetting setting{
+        .fleet = fleet_, .jobs = options_.jobs, .files = [&](const TrialSpec& spec) { return files_of(spec); }};
+    run_campaign(left, setting, [&](TrialRow row) {
+      row.labels.tuned = job_.suite.tuned;
+      folder_.add(std::move(row));
+    });
   }
 
-  // Stretches of virtual time may have several trials under way, in all processes of the run; a trial in real processes
-  // is alone. Rows are added in the order of the plan, no matter which trial ends first, so that the files do not
-  // depend on the number of jobs and processes. Trials share the cores, since a trial on each core is faster than a
-  // trial whose gradients go to all of them.
-  void run_in_order(const std::vector<const TrialSpec*>& left, Progress& progress) {
-    const auto over = [] { return count_interrupts().load() > 0; };
-    const auto in_virtual_time = [](const TrialSpec* spec) { return spec->transport == "sim"; };
-    const bool any = std::any_of(left.begin(), left.end(), in_virtual_time);
-    shares_ = shares_of(any ? fleet_ : nullptr, options_.jobs, tell);
-    for (auto begin = left.begin(); begin != left.end() && !over();) {
-      const auto end = in_virtual_time(*begin) ? std::find_if_not(begin, left.end(), in_virtual_time) : begin + 1;
-      std::vector<TrialRow> rows(static_cast<std::size_t>(end - begin));
-      std::vector<Share> shares = shares_;
-      spread(shares, rows.size());
-      at_once(
-          rows.size(), shares.front().jobs,
-          [&](std::size_t i, int thread) {
-            rows[i] = run_trial(shared_out(*begin[std::ptrdiff_t(i)], shares.front()), progress, thread);
-          },
-          [&](std::size_t i) { folder_.add(std::move(rows[i])); }, over,
-          helper_of(std::span(begin, end), shares, rows, progress));
-      begin = end;
-    }
-  }
-
-  // Gives the trial its part of the cores of the process that computes it.
-  static TrialSpec shared_out(TrialSpec spec, const Share& share) {
-    if (spec.sim_threads == 0) spec.sim_threads = std::max(1, share.cores / share.jobs);
-    return spec;
-  }
-
-  // Returns what has the other processes of the run compute some of these trials; nothing if they cannot. They write no
-  // files, so dumps are made here.
-  std::function<void(Pieces&)> helper_of(std::span<const TrialSpec* const> trials, const std::vector<Share>& shares,
-                                         std::vector<TrialRow>& rows, Progress& progress) {
-    const bool any = std::any_of(shares.begin(), shares.end(),
-                                 [](const Share& share) { return share.process != 0 && share.jobs > 0; });
-    if (!any || !options_.dump.empty() || trials.front()->transport != "sim") return nullptr;
-    return [this, trials, &shares, &rows, &progress](Pieces& pieces) {
-      ErrandWork work;
-      work.errand = [&](std::size_t i, const Share& share, int slot) {
-        progress.begin(*trials[i]);
-        return errand_of(shared_out(*trials[i], share), elsewhere(*trials[i], {slot, share.jobs}));
-      };
-      work.keep = [&](std::size_t i, const Share& share, LaunchResult result) {
-        const TrialSpec& spec = *trials[i];
-        rows[i] = row_of(spec, record_of_errand(spec, result, elsewhere(spec, {}), machine_of_process(share.process)));
-        progress.end(spec, rows[i].record);
-      };
-      work.lost = [&](std::size_t i) { progress.lost(*trials[i]); };
-      work.interrupts = [] { return count_interrupts().load(); };
-      work.tell = tell;
-      do_elsewhere(*fleet_, shares, pieces, work);
-    };
-  }
-
-  ExecuteOptions elsewhere(const TrialSpec& spec, const LocalPlace& place) const {
-    ExecuteOptions execute_with;
-    execute_with.at_once = place;
-    if (options_.events != "none") execute_with.event_log = folder_.event_log(spec.id());
-    return execute_with;
-  }
-
-  std::string machine_of_process(int process) const {
-    return fleet_ == nullptr ? "" : fleet_->members()[std::size_t(process)].machine;
-  }
-
-  TrialRow row_of(const TrialSpec& spec, TrialRecord record) const {
-    TrialRow row{labels_of(spec), std::move(record)};
-    row.labels.tuned = job_.suite.tuned;
-    return row;
-  }
-
-  // Measures a trial, and again if the machine disturbed it: by a rule that was set before, blind to the outcome.
-  TrialRow run_trial(const TrialSpec& spec, Progress& progress, int thread) {
-    TrialRow row = measure(spec, progress, thread);
-    for (int again = 0; again < spec.remeasure && disturbed(row.record); ++again) {
-      if (count_interrupts().load() > 0) break;
-      progress.again();
-      row = measure(spec, progress, thread);
-      row.record.warnings.emplace_back(WarningKind::kMeasuredAgain, "the machine disturbed it before");
-    }
-    return row;
-  }
-
-  TrialRow measure(const TrialSpec& spec, Progress& progress, int thread) {
-    progress.begin(spec);
-    ExecuteOptions execute_with;
-    execute_with.interrupts = &count_interrupts();
-    execute_with.progress = [&](const Board& board, const TrialSpec& running) { progress.tick(board, running); };
-    execute_with.fleet = fleet_, execute_with.at_once = {thread, std::max(thread + 1, shares_.front().jobs)};
-    if (options_.events != "none") execute_with.event_log = folder_.event_log(spec.id());
-    if (!options_.dump.empty()) execute_with.dump = {options_.dump, folder_.dump(spec.id())};
-    TrialRow row = row_of(spec, execute_trial(spec, execute_with));
-    if (spec.transport == "sim") {
-      for (RankRecord& rank : row.record.ranks) rank.machine = machine_of_process(0);
-    }
-    progress.end(spec, row.record);
-    return row;
+  ExecuteOptions files_of(const TrialSpec& spec) const {
+    ExecuteOptions files;
+    if (options_.events != "none") files.event_log = folder_.event_log(spec.id());
+    if (!options_.dump.empty()) files.dump = {options_.dump, folder_.dump(spec.id())};
+    return files;
   }
 
   int conclude(Outputs& outputs) {
@@ -283,7 +187,6 @@ class Run {
   SuiteRun job_;
   Fleet* const fleet_;  // nullptr: this machine alone
   RunFolder folder_;
-  std::vector<Share> shares_{{0, 1, 1}};  // of all processes, in trials of virtual time
 };
 
 int run_job(const RunOptions& options, SuiteRun job, const Gathering& gathering, Outputs& outputs) {
@@ -445,15 +348,9 @@ void hint_at_outputs(const RunOptions& options) {
 
 }  // namespace
 
-void keep_matching(const std::string& filter, std::vector<TrialSpec>& trials) {
-  if (filter.empty()) return;
-  const std::regex matching = regular_expression(filter, "--filter");
-  std::erase_if(trials, [&](const TrialSpec& spec) { return !std::regex_search(spec.id(), matching); });
-}
-
 int command_run(const RunOptions& options) {
   count_interrupts();
-  if (const std::optional<int> served = serve(options)) return *served;
+  if (const std::optional<int> served = serve(options, options.list || options.dry_run)) return *served;
   if (options.resume.empty() && options.suites.empty())
     throw usage_error(
         "run needs a suite: hopbench run suites/cnn_hetero.toml (hopbench list suites shows those there are)");
@@ -476,15 +373,7 @@ int command_run(const RunOptions& options) {
     for (const SuiteRun& job : jobs) print_dry(job.suite, options.list);
     return static_cast<int>(ExitCode::kOk);
   }
-  if (gathering->fleet() == nullptr) return run_jobs(options, std::move(jobs), *gathering);
-  try {
-    const int code = run_jobs(options, std::move(jobs), *gathering);
-    gathering->fleet()->set_exit_code(code);
-    return code;
-  } catch (const Error& error) {
-    gathering->fleet()->set_exit_code(static_cast<int>(error.code()));
-    throw;
-  }
+  return gathering->telling_all([&] { return run_jobs(options, std::move(jobs), *gathering); });
 }
 
 }  // namespace hopbench

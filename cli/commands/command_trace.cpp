@@ -3,12 +3,13 @@
 
 #include <regex>
 
-#include "cli/commands/run.h"
-#include "cli/gate/gate.h"
+#include "backends/base/printable.h"
+#include "backends/base/process/tell.h"
+#include "cli/commands.h"
 #include "cli/outputs.h"
-#include "cli/tell.h"
 #include "results/files/files.h"
 #include "results/report/trace.h"
+#include "suites/campaign/filter.h"
 
 namespace hopbench {
 

@@ -1,25 +1,24 @@
 // `hopbench tune`: a suite -> the settings that every variant tries -> the suite with the best of each.
 #include <fmt/format.h>
-#include <unistd.h>
-
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <map>
 
+#include "backends/base/process/signals.h"
+#include "backends/base/process/tell.h"
 #include "backends/base/record/kinds.h"
-#include "cli/commands/labels.h"
-#include "cli/commands/progress.h"
-#include "cli/commands/run.h"
-#include "cli/install_paths.h"
 #include "cli/output_files.h"
-#include "cli/preflight.h"
-#include "cli/signals.h"
-#include "cli/tell.h"
+#include "cli/outputs.h"
+#include "cli/run.h"
 #include "results/files/context.h"
 #include "results/files/files.h"
 #include "results/tables/sensitivity.h"
-#include "suites/trial/execute.h"
+#include "suites/campaign/answer_trials.h"
+#include "suites/campaign/install_paths.h"
+#include "suites/campaign/join.h"
+#include "suites/campaign/preflight.h"
 #include "suites/tuning/tune.h"
 
 namespace hopbench {
@@ -80,34 +79,6 @@ Sensitivity blank(const Tuning& tuning) {
   return result;
 }
 
-struct TuneOutcome {
-  Sensitivity sensitivity;
-  std::size_t failed = 0;
-  bool interrupted = false;
-};
-
-TuneOutcome run_all(const TuneOptions& options, const Tuning& tuning) {
-  TuneOutcome outcome{blank(tuning)};
-  const std::size_t each = tuning.variants.front().settings.size();
-  Progress progress(tuning.trials.size(), isatty(STDERR_FILENO) != 0 && !under_ci());
-  for (const TuneTrial& trial : tuning.trials) {
-    TrialSpec spec = trial.spec;
-    spec.sim_threads = options.threads;
-    progress.begin(spec);
-    ExecuteOptions with;
-    with.interrupts = &count_interrupts();
-    with.progress = [&](const Board& board, const TrialSpec& running) { progress.tick(board, running); };
-    TrialRow row{labels_of(spec), execute_trial(spec, with)};
-    row.record.warnings.clear();  // they are about rates
-    progress.end(spec, row.record);
-    outcome.interrupted = row.record.status == TrialStatus::kInterrupted || count_interrupts().load() > 0;
-    if (outcome.interrupted) break;
-    outcome.failed += row.record.status == TrialStatus::kFailed ? 1 : 0;
-    outcome.sensitivity.tried[trial.variant * each + trial.setting].add(row);
-  }
-  return outcome;
-}
-
 Error none_good(const Tuning& tuning, const Sensitivity& sensitivity, const std::string& variant) {
   const Failure* const failure = sensitivity.why_failed(variant);
   if (failure == nullptr)
@@ -142,22 +113,27 @@ void print_dry(const Tuning& tuning) {
              tuning.variants.front().settings.size(), tuning.repeats);
 }
 
-std::vector<TrialSpec> specs_of(const Tuning& tuning) {
-  std::vector<TrialSpec> specs;
-  for (const TuneTrial& trial : tuning.trials) specs.push_back(trial.spec);
-  return specs;
+/// Returns what was tried, from the rows of all trials.
+Sensitivity sensitivity_of(const Tuning& tuning, const std::vector<TrialRow>& rows) {
+  Sensitivity sensitivity = blank(tuning);
+  const std::size_t each = tuning.variants.front().settings.size();
+  for (std::size_t i = 0; i < rows.size(); ++i)
+    sensitivity.tried[tuning.trials[i].variant * each + tuning.trials[i].setting].add(rows[i]);
+  return sensitivity;
 }
 
-int conclude(const TuneOptions& options, const Tuning& tuning, const TuneOutcome& outcome, const Files& files) {
-  fmt::print("{}", to_text(sensitivity_table(outcome.sensitivity), options.colour));
+int conclude(const TuneOptions& options, const Tuning& tuning, const std::vector<TrialRow>& rows, const Files& files) {
+  const Sensitivity sensitivity = sensitivity_of(tuning, rows);
+  fmt::print("{}", to_text(sensitivity_table(sensitivity), options.colour));
   std::fflush(stdout);
-  for (const std::string& warning : sensitivity_warnings(outcome.sensitivity)) tell("warning: " + warning + "\n");
-  const std::string text =
-      tuned_text(tuning, choices_of(tuning, outcome.sensitivity), "hopbench " + version_with_commit());
-  put_both(files, text, sensitivity_csv(outcome.sensitivity));
+  for (const std::string& warning : sensitivity_warnings(sensitivity)) tell("warning: " + warning + "\n");
+  const std::string text = tuned_text(tuning, choices_of(tuning, sensitivity), "hopbench " + version_with_commit());
+  put_both(files, text, sensitivity_csv(sensitivity));
   tell(fmt::format("tuned suite: {}\ntable: {}\n", files.suite, files.table));
-  if (outcome.failed == 0) return static_cast<int>(ExitCode::kOk);
-  tell(fmt::format("{} of {} trials failed and count as worst\n", outcome.failed, tuning.trials.size()));
+  const auto failed = std::count_if(rows.begin(), rows.end(),
+                                    [](const TrialRow& row) { return row.record.status == TrialStatus::kFailed; });
+  if (failed == 0) return static_cast<int>(ExitCode::kOk);
+  tell(fmt::format("{} of {} trials failed and count as worst\n", failed, rows.size()));
   return static_cast<int>(ExitCode::kTrialsFailed);
 }
 
@@ -165,6 +141,7 @@ int conclude(const TuneOptions& options, const Tuning& tuning, const TuneOutcome
 
 int command_tune(const TuneOptions& options) {
   count_interrupts();
+  if (const std::optional<int> served = serve(options, options.dry_run)) return *served;
   SuiteOptions suite_options = options.suite_options;
   if (suite_options.repeats) suite_options.sets.push_back(fmt::format("tune.repeats={}", *suite_options.repeats));
   suite_options.repeats.reset();
@@ -176,16 +153,22 @@ int command_tune(const TuneOptions& options) {
     return static_cast<int>(ExitCode::kOk);
   }
   check_files(options, tuning.suite, files);
-  check_available(specs_of(tuning));
-  tell(context_text());
-  tell(fmt::format("tuning {} variants, {} settings each, on '{}' in '{}'\n", tuning.variants.size(),
-                   tuning.variants.front().settings.size(), tuning.measure, tuning.scenario));
-  const TuneOutcome outcome = run_all(options, tuning);
-  if (outcome.interrupted) {
-    tell("interrupted: nothing is written\n");
-    return interrupted_exit_code() != 0 ? interrupted_exit_code() : static_cast<int>(ExitCode::kInterrupted);
+  std::vector<TrialSpec> specs;
+  for (const TuneTrial& trial : tuning.trials) {
+    specs.push_back(trial.spec);
+    specs.back().sim_threads = options.threads;
   }
-  return conclude(options, tuning, outcome, files);
+  check_available(specs);
+  const Gathering gathering(options);
+  return gathering.telling_all([&] {
+    AnswerTrials trials(
+        {tuning.suite, new_folder_name(), options.resume, options.command_line, gathering.processes_json()},
+        {.fleet = gathering.fleet(), .jobs = options.jobs, .rates = false});
+    tell(context_text());
+    tell(fmt::format("tuning {} variants, {} settings each, on '{}' in '{}'\n", tuning.variants.size(),
+                     tuning.variants.front().settings.size(), tuning.measure, tuning.scenario));
+    return conclude(options, tuning, trials.rows_of(specs), files);
+  });
 }
 
 }  // namespace hopbench

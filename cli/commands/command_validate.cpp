@@ -4,11 +4,11 @@
 #include <cstdio>
 
 #include "backends/base/printable.h"
+#include "backends/base/process/tell.h"
 #include "cli/commands.h"
-#include "cli/commands/run.h"
-#include "cli/install_paths.h"
-#include "cli/preflight.h"
-#include "cli/tell.h"
+#include "cli/run.h"
+#include "suites/campaign/install_paths.h"
+#include "suites/campaign/preflight.h"
 
 namespace hopbench {
 namespace {

@@ -5,10 +5,10 @@
 #include <set>
 
 #include "backends/base/printable.h"
+#include "backends/base/process/tell.h"
 #include "backends/base/text.h"
 #include "cli/gate/gate.h"
 #include "cli/outputs.h"
-#include "cli/tell.h"
 #include "results/judge/baseline.h"
 #include "results/tables/table.h"
 #include "suites/language/suite.h"

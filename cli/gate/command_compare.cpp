@@ -4,10 +4,10 @@
 #include <algorithm>
 
 #include "backends/base/printable.h"
+#include "backends/base/process/tell.h"
 #include "backends/base/text.h"
 #include "cli/gate/gate.h"
 #include "cli/outputs.h"
-#include "cli/tell.h"
 #include "results/judge/compare.h"
 
 namespace hopbench {

@@ -6,12 +6,12 @@
 #include <filesystem>
 #include <sstream>
 
+#include "backends/base/process/tell.h"
 #include "backends/base/text.h"
 #include "cli/gate/gate.h"
-#include "cli/gate/suite_differences.h"
 #include "cli/output_files.h"
 #include "cli/outputs.h"
-#include "cli/tell.h"
+#include "cli/suite_differences.h"
 #include "results/files/context.h"
 #include "results/files/possible.h"
 #include "results/judge/baseline.h"

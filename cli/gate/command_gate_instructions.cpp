@@ -10,15 +10,15 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "backends/base/process/tell.h"
 #include "backends/base/text.h"
-#include "cli/commands/run.h"
 #include "cli/gate/gate.h"
-#include "cli/install_paths.h"
 #include "cli/outputs.h"
-#include "cli/tell.h"
+#include "cli/run.h"
 #include "results/files/context.h"
 #include "results/files/files.h"
 #include "results/files/record_json.h"
+#include "suites/campaign/install_paths.h"
 
 namespace hopbench {
 namespace {

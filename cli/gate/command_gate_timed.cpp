@@ -3,14 +3,15 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <random>
 
+#include "backends/base/process/tell.h"
 #include "cli/gate/gate.h"
 #include "cli/gate/gate_sides.h"
 #include "cli/outputs.h"
-#include "cli/tell.h"
 #include "results/arithmetic/statistics.h"
 #include "results/files/record_json.h"
 #include "results/judge/virtual_gate.h"

@@ -3,10 +3,10 @@
 
 #include <regex>
 
-#include "cli/commands/run.h"
 #include "cli/gate/gate.h"
 #include "cli/outputs.h"
 #include "results/judge/why.h"
+#include "suites/campaign/filter.h"
 
 namespace hopbench {
 

@@ -1,4 +1,4 @@
-// Commands over existing results: compare, why, trace, report, baseline, gate.
+// Commands that compare results: compare, why, baseline, gate.
 #pragma once
 
 #include <optional>
@@ -6,12 +6,10 @@
 #include <string>
 #include <vector>
 
+#include "results/judge/baseline.h"
 #include "results/judge/gate.h"
-#include "results/report/report.h"
 
 namespace hopbench {
-
-inline constexpr const char* kBaselines = "results/baselines";  // relative to the current folder
 
 struct CompareCommand {
   std::vector<std::string> results;  // the others are compared with the first
@@ -32,25 +30,6 @@ struct WhyCommand {
 };
 /// Prints a sentence, two bars and a table for each measure and scenario that has both variants.
 int command_why(const WhyCommand& options);
-
-struct TraceCommand {
-  std::string folder, filter, output;  // of a run; regular expression on trial ids; "-": standard output
-};
-/// Writes one trace of the trials that match. Error(kUsage) if none does or their event logs are missing.
-int command_trace(const TraceCommand& options);
-
-struct ReportCommand {
-  std::string folder, filter, output;  // of a run; regular expression on trial ids; "-": standard output
-  std::string figure;                  // only this figure for a paper, by its id
-  std::optional<std::string> title;    // of the figure; "": none; absent: what tells its panels apart
-  bool latex = false, cost = false;    // the tables as LaTeX; the tables of cost and of "who pays"
-  std::string columns;                 // of the LaTeX tables, "samples/s,speed-up"; empty: those that fit a column
-  bool workers = false;                // "who pays" has a row for each worker
-  bool check = false;                  // judges what a paper claims; `figure`: of one claim
-  std::size_t trials = kTrialsDrawn;   // number of trials drawn one by one in the page
-};
-/// Writes one HTML page, or what was asked for instead. Error(kUsage) if no trial matches.
-int command_report(const ReportCommand& options);
 
 struct BaselineCommand {
   std::string name, folder;  // folder of a run; empty: the newest in hopbench-results

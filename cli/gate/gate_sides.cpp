@@ -6,13 +6,14 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "backends/base/process/signals.h"
 #include "backends/base/text.h"
-#include "cli/commands/run.h"
-#include "cli/install_paths.h"
-#include "cli/signals.h"
 #include "results/files/files.h"
 #include "results/files/possible.h"
 #include "results/files/record_json.h"
+#include "suites/campaign/adjust.h"
+#include "suites/campaign/install_paths.h"
+#include "suites/language/suite.h"
 
 namespace hopbench {
 namespace {

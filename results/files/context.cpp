@@ -118,6 +118,18 @@ Json variables_json() {
 
 }  // namespace
 
+std::string maker_of(const std::string& context_json) {
+  const nlohmann::json context = nlohmann::json::parse(context_json, nullptr, false);
+  if (!context.is_object() || !context.contains("hopbench")) return "unknown";
+  const nlohmann::json& hopbench = context.at("hopbench");
+  const auto text = [&](const char* name) {
+    return hopbench.is_object() && hopbench.contains(name) && hopbench[name].is_string()
+               ? hopbench[name].get<std::string>()
+               : std::string();
+  };
+  return text("version") + " " + text("commit").substr(0, 12);
+}
+
 std::string version_text() { return HB_VERSION; }
 
 std::string version_with_commit() {

@@ -22,6 +22,9 @@ std::string context_text();
 std::string version_text();
 std::string version_with_commit();
 
+/// Returns the version and commit that made a run, from its context.json.
+std::string maker_of(const std::string& context_json);
+
 /// Returns those of a compiler's flags that change code: not warnings (-Werror), debug information and messages.
 std::string code_flags(const std::string& flags);
 

@@ -12,6 +12,9 @@
 
 namespace hopbench {
 
+/// Where baselines are unless told otherwise; relative to the current folder.
+inline constexpr const char* kBaselines = "results/baselines";
+
 /// An entry of a baseline's history. The first entry is the first save. A save without a reason that changes no trial
 /// adds no entry.
 struct BaselineSave {

@@ -12,6 +12,7 @@
 #include "backends/base/printable.h"
 #include "backends/base/text.h"
 #include "models/workload.h"
+#include "suites/campaign/install_paths.h"
 #include "suites/language/draft.h"
 #include "suites/trial/plan.h"
 #include "suites/trial/ties.h"
@@ -52,7 +53,7 @@ struct File {
   std::vector<Block> protocols;
 };
 
-File read_file(const std::string& path) {
+File read_cluster_text(const std::string& path) {
   if (path != "-" && access(path.c_str(), R_OK) != 0) {
     throw usage_error(
         fmt::format("cluster file {}: cannot be read ({}): docs/advice.md shows how to write one, and "
@@ -191,6 +192,8 @@ double model_bytes_of(const TrialSpec& spec) {
 
 }  // namespace
 
+std::string shipped_candidates() { return read_suite_file(shipped_file("suites/advice/candidates.toml")); }
+
 std::vector<TrialSpec> ClusterFile::trials_of(const std::string& label) const {
   std::vector<TrialSpec> found;
   for (const TrialSpec& spec : suite.trials) {
@@ -213,7 +216,7 @@ TrialSpec long_enough(TrialSpec spec) {
 }  // namespace
 
 ClusterFile read_cluster(const std::string& path, const ClusterOptions& options) {
-  const File file = read_file(path);
+  const File file = read_cluster_text(path);
   const std::vector<Block> candidates = candidates_of(options);
   SuiteOptions changed = options.suite;
   changed.sets.emplace_back("transport.name=\"sim\"");

@@ -41,6 +41,9 @@ inline constexpr std::int64_t kIterationsPerLead = 10;
 /// The repeats of a trial if the file does not set them.
 inline constexpr int kClusterRepeats = 20;
 
+/// Returns the text of the candidates that come with the program.
+std::string shipped_candidates();
+
 /// Reads a cluster file with its protocols, the present one, and all candidates that are possible on it. Throws
 /// SuiteError for mistakes in it, and for [[measure]] and [matrix], since the caller says what is measured.
 /// Error(kUsage) if the present protocol is neither in the file nor a candidate, if a candidate is wrong on any

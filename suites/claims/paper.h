@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "results/judge/claim.h"
+#include "suites/claims/claim.h"
 #include "suites/language/suite.h"
 
 namespace hopbench {

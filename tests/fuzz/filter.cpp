@@ -1,5 +1,5 @@
 // --filter and --exclude: a regular expression in the first line, what it is to find in the rest.
-#include "cli/filter.h"
+#include "suites/campaign/filter.h"
 
 #include "tests/fuzz/fuzz.h"
 

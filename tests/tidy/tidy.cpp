@@ -96,6 +96,11 @@ struct Arrow {
   std::vector<std::string> into;  // folders, or files
 };
 
+std::vector<std::string> seen_by_commands() {
+  return {"cli/commands.h", "cli/output_files.h", "cli/outputs.h", "cli/run.h", "cli/suite_differences.h",
+          "suites/",        "protocols/",         "models/",       "backends/", "results/"};
+}
+
 // The first entry that fits decides. Everybody may see backends/base, and its own folder.
 const std::vector<Arrow>& arrows() {
   static const std::vector<Arrow> kArrows = {
@@ -121,18 +126,34 @@ const std::vector<Arrow>& arrows() {
       {"results/tables/", {"results/files/", "results/arithmetic/"}},
       {"results/judge/", {"results/files/", "results/arithmetic/", "results/tables/"}},
       {"results/report/", {"results/files/", "results/arithmetic/", "results/tables/"}},
-      {"results/advice/", {"results/files/", "results/arithmetic/", "results/tables/", "results/report/"}},
       {"models/", {"backends/compute/backend.h"}},
       {"protocols/node/",
        {"models/", "backends/runtime/budget.h", "backends/runtime/runtime.h", "backends/runtime/message_event.h",
         "backends/runtime/scenario.h"}},
       {"protocols/", {}},
-      // A trial's runner sees the record of results and what is computed from it, but no folders, files or tables.
-      {"suites/",
+      // From a trial to an answer, each sees those before it. A trial's runner sees the record of results and what is
+      // computed from it, but no folders, files or tables.
+      {"suites/trial/",
        {"protocols/", "models/", "backends/", "results/files/record_json.h", "results/files/machine.h",
-        "results/arithmetic/steady.h", "results/arithmetic/statistics.h", "results/arithmetic/critical_path.h",
-        "results/judge/claim.h"}},
-      {"cli/", {"suites/", "protocols/", "models/", "backends/", "results/"}},
+        "results/arithmetic/steady.h", "results/arithmetic/statistics.h", "results/arithmetic/critical_path.h"}},
+      {"suites/language/", {"suites/trial/", "protocols/", "models/", "backends/"}},
+      {"suites/import/", {"suites/language/", "backends/", "results/arithmetic/statistics.h"}},
+      {"suites/tuning/",
+       {"suites/language/", "suites/trial/", "protocols/", "models/", "backends/", "results/files/machine.h",
+        "results/arithmetic/statistics.h"}},
+      {"suites/campaign/",
+       {"suites/tuning/", "suites/language/", "suites/trial/", "protocols/", "models/", "backends/", "results/files/",
+        "results/arithmetic/", "results/report/chart.h"}},
+      {"suites/claims/", {"suites/campaign/", "suites/language/", "protocols/", "models/", "results/"}},
+      {"suites/advice/",
+       {"suites/campaign/", "suites/tuning/", "suites/import/", "suites/language/", "suites/trial/", "protocols/",
+        "models/", "backends/", "results/"}},
+      // The folders of commands see the headers beside them, but not each other.
+      {"cli/advise/", seen_by_commands()},
+      {"cli/bench/", seen_by_commands()},
+      {"cli/commands/", seen_by_commands()},
+      {"cli/gate/", seen_by_commands()},
+      {"cli/", seen_by_commands()},
       {"tests/checkers/", {}},
       {"tests/", {"cli/", "suites/", "protocols/", "models/", "backends/", "results/"}},
   };

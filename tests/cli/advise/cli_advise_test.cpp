@@ -112,6 +112,29 @@ TEST_F(Advises, ComparesFilesThatAreNoSuites) {
   EXPECT_THAT(run({"list", "suites"}).out, AllOf(HasSubstr("first.toml"), Not(HasSubstr("candidates.toml"))));
 }
 
+TEST_F(Advises, InterruptedKeepTheTrialsThatAreDoneAndGoOnWithThem) {
+  const auto words = [&](const std::string& flag, const std::string& folder) {
+    return Args{"advise", "cluster.toml", "--candidates", "few.toml", "--errors", "errors.csv", "-j",
+                "1",      flag,           folder};
+  };
+  const Ended whole = run(words("-o", "whole"));
+  Running running(folder_.path(), words("-o", "part"));
+  std::vector<pid_t> ranks;
+  ASSERT_TRUE(soon([&] { return !(ranks = running.ranks()).empty(); }));
+  const pid_t first = ranks.front();
+  ASSERT_TRUE(soon([&] { return !(ranks = running.ranks()).empty() && ranks.front() != first; }));
+  running.send(SIGINT);
+  const Ended ended = running.wait();
+  EXPECT_EQ(ended.code, 130) << ended.err;
+  EXPECT_THAT(ended.err, HasSubstr(" -o part --resume part\n"));
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "part/advice.md"));
+  const Ended resumed = run(words("--resume", "part"));
+  EXPECT_EQ(resumed.code, 0) << resumed.err;
+  EXPECT_THAT(resumed.err, HasSubstr(" of 15 trials are done already"));
+  EXPECT_EQ(resumed.out, whole.out);
+  EXPECT_EQ(text_of(folder_ / "part/trials.csv"), text_of(folder_ / "whole/trials.csv"));
+}
+
 TEST_F(Advises, InterruptedWriteNothing) {
   folder_.write("long.toml", with(small_cluster(), "iterations = 20", "iterations = 1000000"));
   const std::string before = contents(folder_.path());

@@ -127,6 +127,35 @@ TEST_F(Tunes, WhatTheScenarioStopsIsNotBlamedOnTheLearningRate) {
                              Not(HasSubstr("smaller learning rates"))));
 }
 
+TEST_F(Tunes, InterruptedKeepTheTrialsThatAreDoneAndGoOnWithThem) {
+  const Args words{"tune", "a.toml", "--set", "tune.trials=6", "--set", "samples=4000"};
+  const auto more = [&](const Args& added) {
+    Args all = words;
+    all.insert(all.end(), added.begin(), added.end());
+    return all;
+  };
+  fine(more({"-o", "whole.toml"}));
+  Running running(folder_.path(), more({"-j", "1"}));
+  std::vector<pid_t> ranks;
+  ASSERT_TRUE(soon([&] { return !(ranks = running.ranks()).empty(); }));
+  const pid_t first = ranks.front();
+  ASSERT_TRUE(soon([&] { return !(ranks = running.ranks()).empty() && ranks.front() != first; }));
+  running.send(SIGINT);
+  const Ended ended = running.wait();
+  EXPECT_EQ(ended.code, 130) << ended.err;
+  EXPECT_THAT(ended.err, HasSubstr(" kept; go on with: hopbench tune a.toml "));
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "a.tuned.toml"));
+  const std::string flag = "--resume ";
+  const std::size_t at = ended.err.rfind(flag);
+  ASSERT_NE(at, std::string::npos) << ended.err;
+  const std::string kept = ended.err.substr(at + flag.size(), ended.err.size() - at - flag.size() - 1);
+  EXPECT_THAT(fine(more({"--resume", kept})).err, HasSubstr(" of 12 trials are done already"));
+  EXPECT_EQ(text_of(folder_ / "a.tuned.toml"), text_of(folder_ / "whole.toml"));
+  EXPECT_EQ(text_of(folder_ / "a.tuned.csv"), text_of(folder_ / "whole.csv"));
+  const Ended other = run({"tune", "a.toml", "--force", "--resume", kept});
+  EXPECT_EQ(other.code, 2) << "samples are others: " << other.err;
+}
+
 TEST_F(Tunes, InterruptedWriteNothing) {
   const std::string before = contents(folder_.path());
   Running running(folder_.path(), {"tune", "a.toml", "--set", "samples=100000000"});

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "cli/commands.h"
-#include "cli/commands/labels.h"
+#include "suites/campaign/labels.h"
 #include "suites/language/suite.h"
 
 namespace hopbench {
