@@ -18,7 +18,7 @@ constexpr int kPoints = 20;             // equally likely errors
 constexpr double kUnknown = 0.10;       // an error of this size either way where none was measured at all
 constexpr double kOutsideFactor = 2.0;  // outside of what was measured
 
-const std::vector<std::string_view>& columns() {
+const std::vector<std::string_view>& head_of_errors() {
   static const std::vector<std::string_view> kColumns = {"family", "from", "to",  "cells", "least", "q05",
                                                          "q25",    "q50",  "q75", "q95",   "most"};
   return kColumns;
@@ -34,7 +34,8 @@ bool is_family(const std::string& name) {
 
 /// Returns why the row is wrong; "" if it is a cell.
 std::string read_cell(const std::vector<std::string_view>& cells, ErrorCell& cell) {
-  if (cells.size() != columns().size()) return fmt::format("{} cells, not {}", cells.size(), columns().size());
+  if (cells.size() != head_of_errors().size())
+    return fmt::format("{} cells, not {}", cells.size(), head_of_errors().size());
   cell.family = cells[0];
   std::array<double, ErrorCell::kQuantiles + 3> numbers{};
   for (std::size_t i = 0; i < numbers.size(); ++i) {
@@ -82,7 +83,7 @@ ModelErrors ModelErrors::read(const std::string& path) {
   read_csv_rows(path, "file of model errors", [&](std::string_view, const std::vector<std::string_view>& cells) {
     if (header) {
       header = false;
-      return cells == columns()
+      return cells == head_of_errors()
                  ? std::string()
                  : fmt::format("the header must be {}", "family,from,to,cells,least,q05,q25,q50,q75,q95,most");
     }
