@@ -270,6 +270,15 @@ class LiveTexts : public testing::Test {
     }
   }
 
+  /// Returns the tables of `run --json`, whose notes are texts for people: only their kinds must be the same.
+  static Json tables_of(const std::string& file) {
+    Json tables = Json::parse(text_of(file))["tables"];
+    for (Json& table : tables) {
+      for (Json& note : table["notes"]) note.erase("text");
+    }
+    return tables;
+  }
+
   Folder usual_, blank_;
 };
 
@@ -277,7 +286,7 @@ TEST_F(LiveTexts, DecideNothingInVirtualTime) {
   write("a.toml", mixed_suite());
   EXPECT_EQ(run({"run", "a.toml", "-o", "out", "--json=out.json"}).usual.code, 3);
   expect_same_decisions("out");
-  EXPECT_EQ(Json::parse(text_of(blank_ / "out.json"))["tables"], Json::parse(text_of(usual_ / "out.json"))["tables"]);
+  EXPECT_EQ(tables_of(blank_ / "out.json"), tables_of(usual_ / "out.json"));
   EXPECT_THAT(kinds_of(blank_ / "out"),
               IsSupersetOf({"none", "scenario", "error", "fault never came", "diverged", "no steady window"}));
   const Args save{"baseline", "save", "b", "out", "--partial", "--baselines", "kept"};

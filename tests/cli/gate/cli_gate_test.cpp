@@ -182,7 +182,7 @@ TEST_F(OverResults, ATimedGateComparesNoRateThatIsInfinite) {
                 "#!/bin/sh\n" + program() +
                     " \"$@\" || exit\n"
                     "for word; do case $word in --json=*)\n"
-                    "  sed -i 's/\"samples_per_s\": *[0-9.e+]*/\"samples_per_s\":\"inf\"/' \"${word#--json=}\" ;;\n"
+                    "  sed -i 's/\"samples_per_s\": *[0-9][0-9.e+]*/\"samples_per_s\":\"inf\"/' \"${word#--json=}\" ;;\n"
                     "esac; done\n");
   std::filesystem::permissions(broken, std::filesystem::perms::owner_all);
   const Ended ended = run({"gate", "--base", broken, "--head", program(), at("a.toml"), "--filter",
