@@ -2,9 +2,9 @@
 // shows is of such pairs, and this is the only place that says which trials are a pair.
 #pragma once
 
-#include <compare>
 #include <cstdint>
 #include <optional>
+#include <tuple>
 #include <vector>
 
 #include "backends/base/record/trial_row.h"
@@ -16,7 +16,8 @@ namespace hopbench {
 struct Draw {
   std::uint64_t seed = 0;
   std::uint32_t repeat = 0;
-  auto operator<=>(const Draw&) const = default;
+  bool operator==(const Draw&) const = default;
+  bool operator<(const Draw& other) const { return std::tie(seed, repeat) < std::tie(other.seed, other.repeat); }
 };
 inline Draw draw_of(const TrialRow& row) { return {row.labels.seed, row.labels.repeat}; }
 inline bool ended_well(const TrialRow& row) { return row.record.status == TrialStatus::kOk; }

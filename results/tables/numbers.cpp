@@ -30,7 +30,7 @@ std::string percent_text(double share) {
 
 std::string text_of(const Number& number, const Format& format) {
   if (std::isnan(number.value)) return "-";
-  const std::string middle = (number.beyond ? "> " : "") + format.text(number.value) + format.unit;
+  std::string middle = (number.beyond ? "> " : "") + format.text(number.value) + format.unit;
   if (!number.spread()) return middle;
   const std::string low = format.text(number.spread()->low), high = format.text(number.spread()->high);
   if (number.interval) return fmt::format("{} [{}, {}]", middle, low, high);

@@ -21,7 +21,7 @@ struct Value {
   double real = 0;
   std::string text{};
   std::vector<Value> items{};
-  std::vector<Entry> entries{};  // in the order of the text
+  std::vector<Entry> entries;  // in the order of the text; without an initializer here, since Entry is incomplete
   SourceLocation place{};
   bool is_default = false;  // of a key that the suite does not give; it has no place
 
@@ -46,13 +46,13 @@ inline const SourceLocation& place_or(const Value& value, const SourceLocation& 
 }
 
 inline Value text_value(const std::string& text, const SourceLocation& place) {
-  return {.type = Value::Type::kText, .text = text, .place = place};
+  return {.type = Value::Type::kText, .text = text, .entries = {}, .place = place};
 }
 inline Value integer_value(std::int64_t integer, const SourceLocation& place) {
-  return {.type = Value::Type::kInteger, .integer = integer, .place = place};
+  return {.type = Value::Type::kInteger, .integer = integer, .entries = {}, .place = place};
 }
 inline Value real_value(double real, const SourceLocation& place) {
-  return {.type = Value::Type::kReal, .real = real, .place = place};
+  return {.type = Value::Type::kReal, .real = real, .entries = {}, .place = place};
 }
 
 /// Returns "an integer", "a text" and so on, for messages.

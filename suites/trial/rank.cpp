@@ -185,6 +185,20 @@ std::string run(std::span<const Role> roles, ChildChannel& channel, const ChildT
   return role->run(channel, job);
 }
 
+/// Returns what the node has recorded, and what else its process and its connections know.
+RankRecord record_of(Node& node, ProcessRuntime& runtime, Wire& wire, const TrialSpec& spec) {
+  RankRecord record = node.record();
+  record.state_vectors = node.state_vectors();
+  add_host_figures(record, runtime.contended());
+  record.awaited_bodies = wire.awaited_bodies();
+  const auto carriers = wire.carriers();
+  record.carriers = carriers_text(carriers);
+  if (carriers.contains("gloo")) record.congestion_control = tcp_congestion_control("");
+  record.cpu_wait_s = to_seconds(runtime.waited_for_cores());
+  if (spec.emulate) add_lateness(record, static_cast<const EmulatedWire&>(wire).lateness());
+  return record;
+}
+
 }  // namespace
 
 std::string run_rank(ChildChannel& channel, const ChildTask& job) {
@@ -234,16 +248,8 @@ std::string run_rank(ChildChannel& channel, const ChildTask& job) {
     channel.fail(failure_of(error));  // before the wire is gone: then the peers complain, of this rank
     throw;
   }
-  result.record = node.record();
-  result.record.state_vectors = node.state_vectors();
-  add_host_figures(result.record, runtime.contended());
-  result.record.awaited_bodies = wire->awaited_bodies();
-  const auto carriers = wire->carriers();
-  result.record.carriers = carriers_text(carriers);
-  if (carriers.contains("gloo")) result.record.congestion_control = tcp_congestion_control("");
+  result.record = record_of(node, runtime, *wire, spec);
   if (&workload->space() == device_space()) add_device_use(result.record, *device_space(), prepared);
-  result.record.cpu_wait_s = to_seconds(runtime.waited_for_cores());
-  if (spec.emulate) add_lateness(result.record, static_cast<const EmulatedWire&>(*wire).lateness());
   result.events = std::move(events.lines());
   if (last.empty()) last = server ? node.kept() : workload->initial().share();
   result.parameters = numbers_of(last);
