@@ -178,12 +178,13 @@ TEST_F(OverResults, ATimedGateRefusesBeforeItRuns) {
 // A rate that is infinite would make any head pass.
 TEST_F(OverResults, ATimedGateComparesNoRateThatIsInfinite) {
   const std::string broken = at("broken");
-  folder_.write("broken",
-                "#!/bin/sh\n" + program() +
-                    " \"$@\" || exit\n"
-                    "for word; do case $word in --json=*)\n"
-                    "  sed -i 's/\"samples_per_s\": *[0-9][0-9.e+]*/\"samples_per_s\":\"inf\"/' \"${word#--json=}\" ;;\n"
-                    "esac; done\n");
+  folder_.write(
+      "broken",
+      "#!/bin/sh\n" + program() +
+          " \"$@\" || exit\n"
+          "for word; do case $word in --json=*)\n"
+          "  sed -i 's/\"samples_per_s\": *[0-9][0-9.e+]*/\"samples_per_s\":\"inf\"/' \"${word#--json=}\" ;;\n"
+          "esac; done\n");
   std::filesystem::permissions(broken, std::filesystem::perms::owner_all);
   const Ended ended = run({"gate", "--base", broken, "--head", program(), at("a.toml"), "--filter",
                            "homogeneous/allreduce", "--pairs", "3"});
