@@ -120,19 +120,16 @@ TEST(PaperFigure, SaysWhatItCannotDraw) {
   EXPECT_THAT(error_of(many, "rate"), HasSubstr("5 panels"));
 }
 
-TEST(PaperFigure, IsDrawnIntoEveryKindOfFile) {
-  if (std::system("rsvg-convert --version >/dev/null 2>&1") != 0) GTEST_SKIP() << "rsvg-convert is not there";
+TEST(PaperFigure, IsAnSvgWithoutAnotherProgram) {
   const Folder folder;
   const PaperFigure figure = paper_figure(std::vector{rated("hop", 100), rated(kHostile, 250)}, "hop", "speed-up");
-  for (const char* ending : {"svg", "png", "pdf"}) {
-    const std::string file = folder / ("it's." + std::string(ending));
-    draw(figure, file);
-    const std::string head = read_file(file).value_or("").substr(0, 8);
-    EXPECT_THAT(head, StartsWith(ending == std::string("svg")   ? "<svg"
-                                 : ending == std::string("png") ? "\x89PNG"
-                                                                : "%PDF"));
-  }
-  draw(paper_figure(std::vector{converging(0, 5), converging(1, 4)}, "hop", "loss-time"), folder / "loss.svg");
+  const char* const path = std::getenv("PATH");
+  const std::string usual = path == nullptr ? "" : path;
+  setenv("PATH", "/nowhere", 1);
+  draw(figure, folder / "it's.svg");
+  EXPECT_THROW(draw(figure, folder / "a.pdf"), Error);  // and says what makes it
+  setenv("PATH", usual.c_str(), 1);
+  EXPECT_EQ(read_file(folder / "it's.svg"), figure.svg);
   EXPECT_THROW(draw(figure, folder / "a.jpg"), Error);
   try {
     draw(figure, folder / "nowhere/a.svg");
@@ -140,6 +137,17 @@ TEST(PaperFigure, IsDrawnIntoEveryKindOfFile) {
   } catch (const Error& error) {
     EXPECT_THAT(error.what(), HasSubstr("cannot write " + folder.path() + "/nowhere/a.svg: No such file"));
   }
+}
+
+TEST(PaperFigure, IsAPictureByRsvgConvert) {
+  if (std::system("rsvg-convert --version >/dev/null 2>&1") != 0)
+    GTEST_SKIP() << "rsvg-convert (Debian: librsvg2-bin) is not there";
+  const Folder folder;
+  const PaperFigure figure = paper_figure(std::vector{converging(0, 5), converging(1, 4)}, "hop", "loss-time");
+  draw(figure, folder / "it's.png");
+  draw(figure, folder / "it's.pdf");
+  EXPECT_THAT(read_file(folder / "it's.png").value_or(""), StartsWith("\x89PNG"));
+  EXPECT_THAT(read_file(folder / "it's.pdf").value_or(""), AllOf(StartsWith("%PDF"), HasSubstr("/FontFile")));
 }
 
 TEST(Latex, IsBooktabsAndEscapes) {
